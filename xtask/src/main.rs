@@ -1,0 +1,3 @@
+//! Everything CI does, runnable at home: `cargo xtask <task>`.
+
+fn main() {}

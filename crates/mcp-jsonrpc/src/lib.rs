@@ -1,1 +1,33 @@
-//! JSON-RPC 2.0 as MCP speaks it.
+//! JSON-RPC 2.0 as MCP speaks it: messages, framing, and matching answers to requests.
+//!
+//! This crate performs no I/O and reads no clock: bytes and instants go in, messages and events
+//! come out. Start with [`Peer`]; [`Message`] is the vocabulary it speaks, [`LineDecoder`] and
+//! [`decode`] turn bytes into it, and [`RawJson`] is a payload nobody has read yet.
+
+mod de;
+mod decode;
+mod escape;
+mod framing;
+mod id;
+mod message;
+mod peer;
+mod raw;
+mod scan;
+mod shape;
+
+pub use crate::{
+    decode::{DecodeError, Decoded, decode, salvage_id},
+    framing::{Line, LineDecoder},
+    id::RequestId,
+    message::{ErrorObject, Message, Notification, Request, Response},
+    peer::{
+        CallId, CallLimits, Delivery, Event, Failure, Noise, Peer, PeerOptions, Progress, Refused,
+        Timeout,
+    },
+    raw::RawJson,
+    shape::ShapeError,
+};
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

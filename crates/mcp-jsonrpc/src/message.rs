@@ -1,0 +1,202 @@
+//! The four things two peers can say to each other.
+
+use std::fmt;
+
+use crate::{escape::write_string, id::RequestId, raw::RawJson};
+
+/// One JSON-RPC message.
+///
+/// ```
+/// use mcp_jsonrpc::{Message, Notification};
+///
+/// let hello = Message::Notification(Notification::new("notifications/initialized", None));
+/// let mut line = Vec::new();
+/// hello.write(&mut line);
+/// assert_eq!(line, br#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#);
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+#[expect(clippy::exhaustive_enums, reason = "JSON-RPC 2.0 is finished")]
+pub enum Message {
+    /// Wants an answer.
+    Request(Request),
+    /// Wants none.
+    Notification(Notification),
+    /// Is one.
+    Response(Response),
+}
+
+/// A message that wants an answer.
+#[derive(Clone, Debug, PartialEq)]
+#[expect(clippy::exhaustive_structs, reason = "JSON-RPC 2.0 is finished")]
+pub struct Request {
+    /// Comes back with the answer.
+    pub id: RequestId,
+    /// What to do.
+    pub method: Box<str>,
+    /// With what: an object or an array, if anything.
+    pub params: Option<RawJson>,
+}
+
+/// A message that wants no answer.
+#[derive(Clone, Debug, PartialEq)]
+#[expect(clippy::exhaustive_structs, reason = "JSON-RPC 2.0 is finished")]
+pub struct Notification {
+    /// What happened.
+    pub method: Box<str>,
+    /// The details: an object or an array, if anything.
+    pub params: Option<RawJson>,
+}
+
+/// The answer to a request.
+#[derive(Clone, Debug, PartialEq)]
+#[expect(clippy::exhaustive_structs, reason = "JSON-RPC 2.0 is finished")]
+pub struct Response {
+    /// The request's id. Missing only where the other side could not read the request.
+    pub id: Option<RequestId>,
+    /// What came of it.
+    pub outcome: Result<RawJson, ErrorObject>,
+}
+
+/// The other side's way of saying no.
+#[derive(Clone, PartialEq)]
+#[expect(clippy::exhaustive_structs, reason = "JSON-RPC 2.0 is finished")]
+pub struct ErrorObject {
+    /// One of the [`ErrorObject`] constants, or the other side's own.
+    pub code: i64,
+    /// For people. Written by the other side, so to be treated as foreign text.
+    pub message: String,
+    /// For programs.
+    pub data: Option<RawJson>,
+}
+
+impl Message {
+    /// Appends the message to `out` as one line of JSON, without the newline.
+    pub fn write(&self, out: &mut Vec<u8>) {
+        out.extend_from_slice(br#"{"jsonrpc":"2.0""#);
+        match self {
+            Message::Request(Request { id, method, params }) => {
+                out.extend_from_slice(br#","id":"#);
+                id.write(out);
+                write_method(method, params.as_ref(), out);
+            }
+            Message::Notification(Notification { method, params }) => {
+                write_method(method, params.as_ref(), out);
+            }
+            Message::Response(Response { id, outcome }) => {
+                out.extend_from_slice(br#","id":"#);
+                match id {
+                    Some(id) => id.write(out),
+                    None => out.extend_from_slice(b"null"),
+                }
+                match outcome {
+                    Ok(result) => {
+                        out.extend_from_slice(br#","result":"#);
+                        write_raw(result, out);
+                    }
+                    Err(error) => error.write(out),
+                }
+            }
+        }
+        out.push(b'}');
+    }
+
+    /// The method, where there is one.
+    pub fn method(&self) -> Option<&str> {
+        match self {
+            Message::Request(request) => Some(&request.method),
+            Message::Notification(notification) => Some(&notification.method),
+            Message::Response(_) => None,
+        }
+    }
+}
+
+impl Request {
+    /// A request for `method`.
+    pub fn new(id: impl Into<RequestId>, method: &str, params: Option<RawJson>) -> Self {
+        Self { id: id.into(), method: method.into(), params }
+    }
+
+    /// The answer to this request.
+    pub fn answer(&self, outcome: Result<RawJson, ErrorObject>) -> Message {
+        Message::Response(Response { id: Some(self.id.clone()), outcome })
+    }
+}
+
+impl Notification {
+    /// A notification of `method`.
+    pub fn new(method: &str, params: Option<RawJson>) -> Self {
+        Self { method: method.into(), params }
+    }
+}
+
+impl ErrorObject {
+    /// The text was not JSON.
+    pub const PARSE_ERROR: i64 = -32700;
+    /// The JSON was not a request.
+    pub const INVALID_REQUEST: i64 = -32600;
+    /// Nobody serves that method.
+    pub const METHOD_NOT_FOUND: i64 = -32601;
+    /// The method does not take those params.
+    pub const INVALID_PARAMS: i64 = -32602;
+    /// Something broke on the way.
+    pub const INTERNAL_ERROR: i64 = -32603;
+
+    /// An error without further data.
+    pub fn new(code: i64, message: impl Into<String>) -> Self {
+        Self { code, message: message.into(), data: None }
+    }
+
+    fn write(&self, out: &mut Vec<u8>) {
+        out.extend_from_slice(br#","error":{"code":"#);
+        write_integer(self.code, out);
+        out.extend_from_slice(br#","message":"#);
+        write_string(&self.message, out);
+        if let Some(data) = &self.data {
+            out.extend_from_slice(br#","data":"#);
+            write_raw(data, out);
+        }
+        out.push(b'}');
+    }
+}
+
+impl fmt::Display for ErrorObject {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} (code {})", self.message, self.code)
+    }
+}
+
+impl fmt::Debug for ErrorObject {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "ErrorObject({self})")
+    }
+}
+
+impl std::error::Error for ErrorObject {}
+
+fn write_method(method: &str, params: Option<&RawJson>, out: &mut Vec<u8>) {
+    out.extend_from_slice(br#","method":"#);
+    write_string(method, out);
+    if let Some(params) = params {
+        out.extend_from_slice(br#","params":"#);
+        write_raw(params, out);
+    }
+}
+
+/// Appends a raw value. A value that came by a transport without lines may be spread over
+/// several; outside strings a newline is only white space, and inside it can't be.
+fn write_raw(value: &RawJson, out: &mut Vec<u8>) {
+    let start = out.len();
+    out.extend_from_slice(value.as_bytes());
+    if memchr::memchr2(b'\n', b'\r', &out[start..]).is_some() {
+        for byte in &mut out[start..] {
+            if matches!(byte, b'\n' | b'\r') {
+                *byte = b' ';
+            }
+        }
+    }
+}
+
+pub(crate) fn write_integer(number: i64, out: &mut Vec<u8>) {
+    // Writing a number into a vector cannot fail.
+    let _ = serde_json::to_writer(out, &number);
+}

@@ -1,0 +1,406 @@
+//! Our side of one conversation: plain state, no sockets, no clock.
+
+mod call;
+mod outcome;
+
+use std::{
+    collections::{HashMap, HashSet, VecDeque},
+    hash::{BuildHasherDefault, Hasher},
+    task::{Context, Poll, Waker},
+    time::Instant,
+};
+
+use self::call::Call;
+pub use self::{
+    call::{CallLimits, Progress},
+    outcome::{Delivery, Failure, Refused, Timeout},
+};
+use crate::{
+    id::RequestId,
+    message::{ErrorObject, Message, Notification, Request, Response},
+    raw::RawJson,
+};
+
+const CANCELLED: &str = "notifications/cancelled";
+const PROGRESS: &str = "notifications/progress";
+/// How many calls given up on are remembered, to tell their late answers from duplicates.
+const REMEMBERED: usize = 64;
+
+/// A call of ours. Its number is the request's id and the progress token.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct CallId(i64);
+
+impl CallId {
+    /// The number that goes over the wire.
+    pub fn get(self) -> i64 {
+        self.0
+    }
+}
+
+impl From<CallId> for RequestId {
+    fn from(id: CallId) -> Self {
+        Self::from(id.0)
+    }
+}
+
+/// Something the other side started.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Event {
+    /// It wants an answer: see [`Peer::respond`].
+    Request(Request),
+    /// It wants to be heard.
+    Notification(Notification),
+    /// It no longer wants the answer to this request.
+    Cancelled(RequestId),
+    /// It could not read something we sent, and cannot say what.
+    Complaint(ErrorObject),
+}
+
+/// Answers nobody was waiting for, counted and otherwise ignored.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Noise {
+    /// To calls we had given up on.
+    pub late: u64,
+    /// To calls already answered.
+    pub duplicate: u64,
+    /// To calls we never made.
+    pub unknown: u64,
+}
+
+/// Bounds of a [`Peer`].
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct PeerOptions {
+    /// How many calls of ours may wait at once. Default 65,536.
+    pub max_calls: usize,
+    /// How many requests of theirs may wait for an answer at once. Default 64.
+    pub max_incoming: usize,
+}
+
+impl Default for PeerOptions {
+    fn default() -> Self {
+        Self { max_calls: 65_536, max_incoming: 64 }
+    }
+}
+
+/// Matches answers to requests, keeps their deadlines, and knows what to tell whom.
+///
+/// Facts go in through [`open`](Self::open), [`sent`](Self::sent), [`receive`](Self::receive),
+/// [`expire`](Self::expire) and [`close`](Self::close); consequences come out of
+/// [`next_outgoing`](Self::next_outgoing), [`next_event`](Self::next_event) and
+/// [`next_wake`](Self::next_wake), and of [`poll`](Self::poll) for the one who made a call.
+///
+/// ```
+/// use std::{task::{Context, Poll, Waker}, time::Instant};
+/// use mcp_jsonrpc::{CallLimits, Message, Peer, RawJson, Request};
+///
+/// let (mut ours, now) = (Peer::default(), Instant::now());
+/// let call = ours.open(CallLimits::default(), now)?;
+/// let request = Request::new(call, "ping", None);
+/// ours.sent(call, 1);
+///
+/// // Somewhere else, someone answers.
+/// ours.receive(request.answer(Ok(RawJson::empty_object())), now);
+/// let mut cx = Context::from_waker(Waker::noop());
+/// assert_eq!(ours.poll(call, &mut cx), Poll::Ready(Ok(RawJson::empty_object())));
+/// # Ok::<(), mcp_jsonrpc::Refused>(())
+/// ```
+#[derive(Debug, Default)]
+pub struct Peer {
+    options: PeerOptions,
+    last_id: i64,
+    calls: HashMap<i64, Call, BuildHasherDefault<CallHasher>>,
+    /// No call is due before this. Answers do not move it, so it may be too early, never too late.
+    check_at: Option<Instant>,
+    incoming: HashSet<RequestId>,
+    given_up: VecDeque<i64>,
+    outgoing: VecDeque<Message>,
+    events: VecDeque<Event>,
+    wakes: Vec<Waker>,
+    noise: Noise,
+    closed: bool,
+}
+
+impl Peer {
+    /// A peer with other bounds than the usual.
+    pub fn new(options: PeerOptions) -> Self {
+        Self { options, ..Self::default() }
+    }
+
+    /// Starts a call. The caller then encodes it, hands it to a link, and says [`sent`](Self::sent).
+    pub fn open(&mut self, limits: CallLimits, now: Instant) -> Result<CallId, Refused> {
+        if self.closed {
+            return Err(Refused::Closed);
+        }
+        if self.calls.len() >= self.options.max_calls {
+            return Err(Refused::TooManyCalls { limit: self.options.max_calls });
+        }
+        self.last_id += 1;
+        let call = Call::new(limits, now);
+        self.note_deadline(call.due());
+        self.calls.insert(self.last_id, call);
+        Ok(CallId(self.last_id))
+    }
+
+    /// The link has taken the request, as the `ticket`th message.
+    pub fn sent(&mut self, id: CallId, ticket: u64) {
+        if let Some(call) = self.calls.get_mut(&id.0) {
+            call.ticket = Some(ticket);
+        }
+    }
+
+    /// The outcome of a call, once; the waker in `cx` is woken when there is one.
+    ///
+    /// A call that is unknown, or whose outcome was taken already, is reported as cancelled.
+    pub fn poll(&mut self, id: CallId, cx: &mut Context<'_>) -> Poll<Result<RawJson, Failure>> {
+        let Some(call) = self.calls.get_mut(&id.0) else {
+            return Poll::Ready(Err(Failure::Cancelled));
+        };
+        let Some(outcome) = call.outcome.take() else {
+            call.wait(cx.waker());
+            return Poll::Pending;
+        };
+        self.calls.remove(&id.0);
+        Poll::Ready(outcome)
+    }
+
+    /// The next progress report of a call, `None` when there will be no more.
+    pub fn poll_progress(&mut self, id: CallId, cx: &mut Context<'_>) -> Poll<Option<Progress>> {
+        let Some(call) = self.calls.get_mut(&id.0) else { return Poll::Ready(None) };
+        match call.progress.pop_front() {
+            Some(progress) => Poll::Ready(Some(progress)),
+            None if call.outcome.is_some() => Poll::Ready(None),
+            None => {
+                call.wait(cx.waker());
+                Poll::Pending
+            }
+        }
+    }
+
+    /// Nobody waits for this call any more. Returns whether the other side should be told: it
+    /// should if it may have got the request and has not answered.
+    pub fn give_up(&mut self, id: CallId) -> bool {
+        let Some(call) = self.calls.remove(&id.0) else { return false };
+        if call.outcome.is_some() {
+            return false;
+        }
+        self.remember(id.0);
+        call.ticket.is_some() && !self.closed
+    }
+
+    /// The notification that tells the other side of a call we gave up on.
+    pub fn cancellation(id: CallId, reason: &str) -> Message {
+        let mut params = format!(r#"{{"requestId":{},"reason":"#, id.0).into_bytes();
+        crate::escape::write_string(reason, &mut params);
+        params.push(b'}');
+        Message::Notification(Notification::new(CANCELLED, Some(RawJson::trusted(params))))
+    }
+
+    /// Takes in one message from the other side.
+    pub fn receive(&mut self, message: Message, now: Instant) {
+        match message {
+            Message::Response(Response { id: Some(id), outcome }) => {
+                self.complete(&id, outcome.map_err(Failure::Rejected));
+            }
+            Message::Response(Response { id: None, outcome }) => self.complain(outcome),
+            Message::Request(request) => self.incoming(request),
+            Message::Notification(notification) => match &*notification.method {
+                PROGRESS => self.progress(&notification, now),
+                CANCELLED => self.cancelled(&notification),
+                _ => self.events.push_back(Event::Notification(notification)),
+            },
+        }
+    }
+
+    /// The link lost this one request, or its answer.
+    pub fn fail(&mut self, id: &RequestId, failure: Failure) {
+        self.complete(id, Err(failure));
+    }
+
+    /// Fails the calls whose time is up, and prepares their cancellations.
+    pub fn expire(&mut self, now: Instant) {
+        if self.check_at.is_none_or(|at| now < at) {
+            return;
+        }
+        self.check_at = None;
+        let mut earliest: Option<Instant> = None;
+        let mut expired = Vec::new();
+        for (&id, call) in &mut self.calls {
+            if let Some(timeout) = call.timed_out(now) {
+                call.finish(Err(Failure::TimedOut(timeout)), &mut self.wakes);
+                if call.ticket.is_some() {
+                    expired.push(id);
+                }
+            } else if let Some(due) = call.due() {
+                earliest = Some(earliest.map_or(due, |e| e.min(due)));
+            }
+        }
+        self.check_at = earliest;
+        expired.sort_unstable();
+        for id in expired {
+            self.remember(id);
+            self.outgoing.push_back(Self::cancellation(CallId(id), "timed out"));
+        }
+    }
+
+    /// The link is gone, after handing over its first `flushed` messages. Every call in flight
+    /// fails now, and no new one can be made.
+    pub fn close(&mut self, flushed: u64) {
+        self.closed = true;
+        self.incoming.clear();
+        self.outgoing.clear();
+        self.check_at = None;
+        for call in self.calls.values_mut() {
+            let written = call.ticket.is_some_and(|ticket| ticket <= flushed);
+            let delivery = if written { Delivery::Unknown } else { Delivery::NotSent };
+            call.finish(Err(Failure::Closed(delivery)), &mut self.wakes);
+        }
+    }
+
+    /// Our answer to a request of theirs. `None` if they no longer want it.
+    pub fn respond(
+        &mut self,
+        id: &RequestId,
+        outcome: Result<RawJson, ErrorObject>,
+    ) -> Option<Message> {
+        self.incoming
+            .remove(id)
+            .then(|| Message::Response(Response { id: Some(id.clone()), outcome }))
+    }
+
+    /// The next message this peer wants to have sent of its own accord.
+    pub fn next_outgoing(&mut self) -> Option<Message> {
+        self.outgoing.pop_front()
+    }
+
+    /// The next thing the other side started.
+    pub fn next_event(&mut self) -> Option<Event> {
+        self.events.pop_front()
+    }
+
+    /// The next waker to wake. Kept until asked for, so that a lock can be let go of first.
+    pub fn next_wake(&mut self) -> Option<Waker> {
+        self.wakes.pop()
+    }
+
+    /// When to call [`expire`](Self::expire) next.
+    pub fn next_deadline(&self) -> Option<Instant> {
+        self.check_at
+    }
+
+    /// How many calls wait for their answer.
+    pub fn in_flight(&self) -> usize {
+        self.calls.values().filter(|call| call.outcome.is_none()).count()
+    }
+
+    /// Answers nobody waited for.
+    pub fn noise(&self) -> Noise {
+        self.noise
+    }
+
+    /// Whether the link is gone.
+    pub fn is_closed(&self) -> bool {
+        self.closed
+    }
+
+    fn complete(&mut self, id: &RequestId, outcome: Result<RawJson, Failure>) {
+        let Some(number) = id.as_integer() else {
+            self.noise.unknown += 1;
+            return;
+        };
+        match self.calls.get_mut(&number) {
+            Some(call) if call.outcome.is_none() => call.finish(outcome, &mut self.wakes),
+            // Not an error: an answer to a call we gave up on may have crossed our cancellation.
+            _ if self.given_up.contains(&number) => self.noise.late += 1,
+            _ if (1..=self.last_id).contains(&number) => self.noise.duplicate += 1,
+            _ => self.noise.unknown += 1,
+        }
+    }
+
+    /// An error without an id. With one call in flight there is only one it can be about.
+    fn complain(&mut self, outcome: Result<RawJson, ErrorObject>) {
+        let Err(error) = outcome else { return };
+        let mut waiting = self.calls.values_mut().filter(|call| call.outcome.is_none());
+        match (waiting.next(), waiting.next()) {
+            (Some(only), None) => only.finish(Err(Failure::Rejected(error)), &mut self.wakes),
+            _ => self.events.push_back(Event::Complaint(error)),
+        }
+    }
+
+    fn incoming(&mut self, request: Request) {
+        if self.closed {
+            return;
+        }
+        if self.incoming.len() >= self.options.max_incoming {
+            let busy = ErrorObject::new(ErrorObject::INTERNAL_ERROR, "too many requests at once");
+            self.outgoing.push_back(request.answer(Err(busy)));
+        } else if self.incoming.insert(request.id.clone()) {
+            self.events.push_back(Event::Request(request));
+        } else {
+            let twice = ErrorObject::new(ErrorObject::INVALID_REQUEST, "this id is already in use");
+            self.outgoing.push_back(request.answer(Err(twice)));
+        }
+    }
+
+    fn progress(&mut self, notification: &Notification, now: Instant) {
+        let Some(params) = &notification.params else { return };
+        let token = params.get("progressToken").and_then(|token| token.decode::<RequestId>().ok());
+        let call = token.and_then(|id| self.calls.get_mut(&id.as_integer()?));
+        let Some(call) = call.filter(|call| call.outcome.is_none()) else { return };
+        let number = |name| params.get(name).and_then(|value| value.decode::<f64>().ok());
+        let Some(progress) = number("progress") else { return };
+        let message = params.get("message").and_then(|value| value.decode().ok());
+        call.report(Progress { progress, total: number("total"), message }, now, &mut self.wakes);
+        // Its deadline moved back: `check_at` is now too early, which is allowed.
+    }
+
+    fn cancelled(&mut self, notification: &Notification) {
+        let id = notification.params.as_ref().and_then(|params| params.get("requestId"));
+        let Some(id) = id.and_then(|id| id.decode::<RequestId>().ok()) else { return };
+        if self.incoming.remove(&id) {
+            self.events.push_back(Event::Cancelled(id));
+            return;
+        }
+        // The two sides count their ids apart, so this may be about an old request of theirs that
+        // happens to share a number with a call of ours. Only a held stream can be ended this way.
+        let call = id.as_integer().and_then(|id| self.calls.get_mut(&id));
+        if let Some(call) = call.filter(|call| call.limits.held && call.outcome.is_none()) {
+            call.finish(Err(Failure::Cancelled), &mut self.wakes);
+        }
+    }
+
+    fn note_deadline(&mut self, due: Option<Instant>) {
+        if let Some(due) = due {
+            self.check_at = Some(self.check_at.map_or(due, |at| at.min(due)));
+        }
+    }
+
+    fn remember(&mut self, id: i64) {
+        if self.given_up.len() == REMEMBERED {
+            self.given_up.pop_front();
+        }
+        self.given_up.push_back(id);
+    }
+}
+
+/// Our ids are consecutive numbers of our own making, so spreading them is all a hash must do.
+#[derive(Default)]
+struct CallHasher(u64);
+
+impl Hasher for CallHasher {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        for &byte in bytes {
+            self.write_i64(i64::from(byte));
+        }
+    }
+
+    fn write_i64(&mut self, number: i64) {
+        self.0 = (self.0 ^ number.cast_unsigned()).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    }
+}

@@ -1,0 +1,116 @@
+//! One call in flight.
+
+use std::{
+    collections::VecDeque,
+    task::Waker,
+    time::{Duration, Instant},
+};
+
+use super::outcome::{Failure, Timeout};
+use crate::raw::RawJson;
+
+/// Progress reports kept for a caller who does not look. Newer ones say more than older ones.
+const KEPT_REPORTS: usize = 32;
+
+/// How long a call may take.
+///
+/// ```
+/// use std::time::Duration;
+/// use mcp_jsonrpc::CallLimits;
+///
+/// let mut limits = CallLimits::default();
+/// limits.idle = Some(Duration::from_secs(120)); // silence
+/// limits.total = Some(Duration::from_secs(600)); // even with progress
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct CallLimits {
+    /// Without any sign of life; every progress report starts it anew. Default none.
+    pub idle: Option<Duration>,
+    /// In all. Default none.
+    pub total: Option<Duration>,
+    /// A stream that stays open and that the other side may end with a cancellation. Default no.
+    pub held: bool,
+}
+
+/// A sign of life from a call that takes its time.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Progress {
+    /// How far it is; grows from report to report, not necessarily by whole numbers.
+    pub progress: f64,
+    /// How far it has to go, if known.
+    pub total: Option<f64>,
+    /// What it is doing. Foreign text.
+    pub message: Option<String>,
+}
+
+#[derive(Debug)]
+pub(super) struct Call {
+    pub(super) limits: CallLimits,
+    pub(super) ticket: Option<u64>,
+    pub(super) outcome: Option<Result<RawJson, Failure>>,
+    pub(super) progress: VecDeque<Progress>,
+    waker: Option<Waker>,
+    idle_at: Option<Instant>,
+    total_at: Option<Instant>,
+}
+
+impl Call {
+    pub(super) fn new(limits: CallLimits, now: Instant) -> Self {
+        Self {
+            limits,
+            ticket: None,
+            outcome: None,
+            progress: VecDeque::new(),
+            waker: None,
+            // A limit beyond the clock's range is no limit.
+            idle_at: limits.idle.and_then(|limit| now.checked_add(limit)),
+            total_at: limits.total.and_then(|limit| now.checked_add(limit)),
+        }
+    }
+
+    /// When this call times out unless something happens.
+    pub(super) fn due(&self) -> Option<Instant> {
+        if self.outcome.is_some() {
+            return None;
+        }
+        match (self.idle_at, self.total_at) {
+            (Some(idle), Some(total)) => Some(idle.min(total)),
+            (idle, total) => idle.or(total),
+        }
+    }
+
+    pub(super) fn timed_out(&self, now: Instant) -> Option<Timeout> {
+        self.due().filter(|due| *due <= now)?;
+        Some(Timeout {
+            in_total: self.total_at.is_some_and(|at| at <= now),
+            idle: self.limits.idle,
+            total: self.limits.total,
+        })
+    }
+
+    pub(super) fn wait(&mut self, waker: &Waker) {
+        match &mut self.waker {
+            Some(known) => known.clone_from(waker),
+            none => *none = Some(waker.clone()),
+        }
+    }
+
+    pub(super) fn finish(&mut self, outcome: Result<RawJson, Failure>, wakes: &mut Vec<Waker>) {
+        // Whoever was first is right: an answer that arrived before the link closed still counts.
+        if self.outcome.is_none() {
+            self.outcome = Some(outcome);
+            wakes.extend(self.waker.take());
+        }
+    }
+
+    pub(super) fn report(&mut self, progress: Progress, now: Instant, wakes: &mut Vec<Waker>) {
+        self.idle_at = self.limits.idle.and_then(|limit| now.checked_add(limit));
+        if self.progress.len() == KEPT_REPORTS {
+            self.progress.pop_front();
+        }
+        self.progress.push_back(progress);
+        wakes.extend(self.waker.take());
+    }
+}

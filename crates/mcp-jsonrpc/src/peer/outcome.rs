@@ -1,0 +1,136 @@
+//! How a call can end other than well, and what that says about the other side.
+
+use std::{fmt, time::Duration};
+
+use crate::message::ErrorObject;
+
+/// What is known of a failed call's effect. It decides whether trying again is safe.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(clippy::exhaustive_enums, reason = "there is nothing between these three")]
+pub enum Delivery {
+    /// The request never left: trying again is safe.
+    NotSent,
+    /// The request left and no answer came: it may have been carried out.
+    Unknown,
+    /// The other side answered.
+    Executed,
+}
+
+/// Why a call has no result.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Failure {
+    /// The other side answered with an error.
+    Rejected(ErrorObject),
+    /// Its time was up.
+    TimedOut(Timeout),
+    /// The link closed first.
+    Closed(Delivery),
+    /// The link lost this one request, and lives on.
+    Lost {
+        /// What became of the request.
+        delivery: Delivery,
+        /// What happened to it.
+        reason: Box<str>,
+    },
+    /// The answer was larger than we accept.
+    TooLarge {
+        /// Its size in bytes.
+        size: usize,
+        /// What we accept.
+        limit: usize,
+    },
+    /// It was cancelled.
+    Cancelled,
+}
+
+impl Failure {
+    /// What is known of the call's effect.
+    pub fn delivery(&self) -> Delivery {
+        match self {
+            Failure::Rejected(_) | Failure::TooLarge { .. } => Delivery::Executed,
+            Failure::TimedOut(_) | Failure::Cancelled => Delivery::Unknown,
+            Failure::Closed(delivery) | Failure::Lost { delivery, .. } => *delivery,
+        }
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Failure::Rejected(error) => write!(f, "the server refused: {error}"),
+            Failure::TimedOut(timeout) => timeout.fmt(f),
+            Failure::Closed(Delivery::NotSent) => {
+                f.write_str("the connection closed before the request was sent")
+            }
+            Failure::Closed(_) => f.write_str("the connection closed before the answer came"),
+            Failure::Lost { reason, .. } => f.write_str(reason),
+            Failure::TooLarge { size, limit } => {
+                write!(f, "message too large: {size} bytes, and at most {limit} are accepted")
+            }
+            Failure::Cancelled => f.write_str("cancelled"),
+        }
+    }
+}
+
+impl std::error::Error for Failure {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Failure::Rejected(error) => Some(error),
+            _ => None,
+        }
+    }
+}
+
+/// Which limit a call ran into.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Timeout {
+    /// Whether it was the limit for the whole call rather than the one for silence.
+    pub in_total: bool,
+    /// The limit for silence.
+    pub idle: Option<Duration>,
+    /// The limit for the whole call.
+    pub total: Option<Duration>,
+}
+
+impl fmt::Display for Timeout {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let limit = |limit: Option<Duration>| match limit {
+            Some(limit) => format!("{limit:?}"),
+            None => "unlimited".into(),
+        };
+        let (idle, total) = (limit(self.idle), limit(self.total));
+        if self.in_total {
+            write!(f, "no answer within {total} in all (limit without progress: {idle})")
+        } else {
+            write!(f, "no answer or progress for {idle} (limit in all: {total})")
+        }
+    }
+}
+
+/// Why a call could not even be started.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Refused {
+    /// The link is gone.
+    Closed,
+    /// So many calls are waiting already.
+    TooManyCalls {
+        /// How many may.
+        limit: usize,
+    },
+}
+
+impl fmt::Display for Refused {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Refused::Closed => f.write_str("the connection is closed"),
+            Refused::TooManyCalls { limit } => {
+                write!(f, "{limit} calls are already waiting for their answers")
+            }
+        }
+    }
+}
+
+impl std::error::Error for Refused {}

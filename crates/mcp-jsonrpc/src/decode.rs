@@ -122,7 +122,7 @@ impl<'a> Envelope<'a> {
         }
         let raw = |value| RawJson::scanned(frame, value);
         if let Some(method) = self.method {
-            let method = string(method)?.into();
+            let method = string(method)?.into_owned().into();
             let params = self.params.filter(|params| *params != "null").map(raw);
             return Some(match self.id {
                 Some(id) => Message::Request(Request { id: request_id(id)?, method, params }),

@@ -1,6 +1,6 @@
 //! The four things two peers can say to each other.
 
-use std::fmt;
+use std::{borrow::Cow, fmt};
 
 use crate::{escape::write_string, id::RequestId, raw::RawJson};
 
@@ -32,7 +32,7 @@ pub struct Request {
     /// Comes back with the answer.
     pub id: RequestId,
     /// What to do.
-    pub method: Box<str>,
+    pub method: Cow<'static, str>,
     /// With what: an object or an array, if anything.
     pub params: Option<RawJson>,
 }
@@ -42,7 +42,7 @@ pub struct Request {
 #[expect(clippy::exhaustive_structs, reason = "JSON-RPC 2.0 is finished")]
 pub struct Notification {
     /// What happened.
-    pub method: Box<str>,
+    pub method: Cow<'static, str>,
     /// The details: an object or an array, if anything.
     pub params: Option<RawJson>,
 }
@@ -112,7 +112,11 @@ impl Message {
 
 impl Request {
     /// A request for `method`.
-    pub fn new(id: impl Into<RequestId>, method: &str, params: Option<RawJson>) -> Self {
+    pub fn new(
+        id: impl Into<RequestId>,
+        method: impl Into<Cow<'static, str>>,
+        params: Option<RawJson>,
+    ) -> Self {
         Self { id: id.into(), method: method.into(), params }
     }
 
@@ -124,7 +128,7 @@ impl Request {
 
 impl Notification {
     /// A notification of `method`.
-    pub fn new(method: &str, params: Option<RawJson>) -> Self {
+    pub fn new(method: impl Into<Cow<'static, str>>, params: Option<RawJson>) -> Self {
         Self { method: method.into(), params }
     }
 }

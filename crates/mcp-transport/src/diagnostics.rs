@@ -1,0 +1,166 @@
+//! What a link can tell about itself while it lives and when it ends.
+
+use std::{collections::VecDeque, fmt};
+
+use mcp_jsonrpc::{Message, RequestId};
+
+/// How a link ended.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct CloseReport {
+    /// Why.
+    pub reason: CloseReason,
+    /// Tickets up to this one were handed to the other side, later ones were not.
+    pub flushed: u64,
+    /// Everything known about the link's life.
+    pub diagnostics: Diagnostics,
+}
+
+impl CloseReport {
+    /// A report without diagnostics, as test doubles give.
+    pub fn new(reason: CloseReason, flushed: u64) -> Self {
+        Self { reason, flushed, diagnostics: Diagnostics::default() }
+    }
+}
+
+impl fmt::Display for CloseReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.reason)?;
+        if let Some(exit) = &self.diagnostics.exit {
+            write!(f, " ({exit})")?;
+        }
+        if let Some(line) = self.diagnostics.stderr.last() {
+            write!(f, "; its last words: {line}")?;
+        }
+        Ok(())
+    }
+}
+
+/// Why a link ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum CloseReason {
+    /// We closed it.
+    Requested,
+    /// The other side went away.
+    Ended,
+    /// Reading or writing failed; the text is the system's.
+    Failed(String),
+}
+
+impl fmt::Display for CloseReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            CloseReason::Requested => f.write_str("the connection was closed on request"),
+            CloseReason::Ended => f.write_str("the server ended the connection"),
+            CloseReason::Failed(reason) => write!(f, "the connection failed: {reason}"),
+        }
+    }
+}
+
+/// What happened on a link, for whoever has to explain it.
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct Diagnostics {
+    /// How the server's process ended, where it has.
+    pub exit: Option<Exit>,
+    /// The last lines the server wrote to its standard error. Foreign text.
+    pub stderr: Vec<String>,
+    /// Lines that were no messages: banners, debug output, broken JSON.
+    pub skipped_lines: u64,
+    /// How long those lines were together.
+    pub skipped_bytes: u64,
+    /// The first of those lines, cut short. Foreign text.
+    pub first_skipped: Option<String>,
+    /// Messages over the size limit.
+    pub too_large: u64,
+    /// The last messages in both directions, without their contents.
+    pub frames: Vec<Frame>,
+}
+
+/// How a process ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(clippy::exhaustive_enums, reason = "a process exits or is killed")]
+pub enum Exit {
+    /// With this status.
+    Code(i32),
+    /// By this signal.
+    Signal(i32),
+}
+
+impl fmt::Display for Exit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Exit::Code(code) => write!(f, "exit status {code}"),
+            Exit::Signal(signal) => write!(f, "killed by signal {signal}"),
+        }
+    }
+}
+
+/// One message that went by. Says what it was, not what was in it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Frame {
+    /// Whether we sent it.
+    pub sent: bool,
+    /// The id of a request or an answer.
+    pub id: Option<RequestId>,
+    /// The method of a request or a notification.
+    pub method: Option<std::borrow::Cow<'static, str>>,
+    /// Whether it is an answer that says no.
+    pub is_error: bool,
+}
+
+impl fmt::Display for Frame {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(if self.sent { "→" } else { "←" })?;
+        match (&self.method, self.is_error) {
+            (Some(method), _) => write!(f, " {method}")?,
+            (None, true) => f.write_str(" error")?,
+            (None, false) => f.write_str(" result")?,
+        }
+        match &self.id {
+            Some(id) => write!(f, " #{id}"),
+            None => Ok(()),
+        }
+    }
+}
+
+/// The last messages of a link: cheap enough to keep always, since it copies no content.
+#[derive(Debug, Default)]
+pub struct FrameLog(VecDeque<Frame>);
+
+/// How many messages a [`FrameLog`] remembers.
+const KEPT_FRAMES: usize = 16;
+
+impl FrameLog {
+    /// Notes that `message` went by.
+    pub fn note(&mut self, sent: bool, message: &Message) {
+        let frame = match message {
+            Message::Request(request) => Frame {
+                sent,
+                id: Some(request.id.clone()),
+                method: Some(request.method.clone()),
+                is_error: false,
+            },
+            Message::Notification(notification) => {
+                Frame { sent, id: None, method: Some(notification.method.clone()), is_error: false }
+            }
+            Message::Response(response) => Frame {
+                sent,
+                id: response.id.clone(),
+                method: None,
+                is_error: response.outcome.is_err(),
+            },
+        };
+        if self.0.len() == KEPT_FRAMES {
+            self.0.pop_front();
+        }
+        self.0.push_back(frame);
+    }
+
+    /// The messages remembered, oldest first.
+    pub fn frames(&self) -> Vec<Frame> {
+        self.0.iter().cloned().collect()
+    }
+}

@@ -1,0 +1,80 @@
+//! What a server writes to its standard error: drained always, kept a little.
+
+use std::{
+    collections::VecDeque,
+    fmt,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use mcp_jsonrpc::{Line, LineDecoder};
+use tokio::{io::AsyncReadExt as _, process::ChildStderr};
+
+/// Bounds of what is kept: enough for a stack trace.
+const KEPT_LINES: usize = 200;
+const KEPT_BYTES: usize = 64 << 10;
+const LONGEST_LINE: usize = 4 << 10;
+
+/// What is called with each line a server writes to its standard error.
+pub type OnStderr = Arc<dyn Fn(&str) + Send + Sync>;
+
+/// The last lines of a server's standard error.
+pub(super) struct StderrTail {
+    kept: Mutex<Kept>,
+    on_line: Option<OnStderr>,
+}
+
+#[derive(Debug, Default)]
+struct Kept {
+    lines: VecDeque<String>,
+    bytes: usize,
+}
+
+impl fmt::Debug for StderrTail {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("StderrTail").finish_non_exhaustive()
+    }
+}
+
+impl StderrTail {
+    pub(super) fn new(on_line: Option<OnStderr>) -> Self {
+        Self { kept: Mutex::default(), on_line }
+    }
+
+    pub(super) fn lines(&self) -> Vec<String> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner).lines.iter().cloned().collect()
+    }
+
+    /// Reads until the end. A pipe that nobody reads blocks the server after 64 KiB.
+    pub(super) async fn drain(&self, mut stderr: ChildStderr) {
+        let mut decoder = LineDecoder::new(LONGEST_LINE);
+        while let Ok(count) = stderr.read_buf(decoder.buffer()).await {
+            while let Some(line) = decoder.next_line() {
+                self.keep(&line);
+            }
+            if count == 0 {
+                break;
+            }
+        }
+        if let Some(line) = decoder.finish() {
+            self.keep(&line);
+        }
+    }
+
+    fn keep(&self, line: &Line) {
+        let text = match line {
+            Line::Whole(bytes) => String::from_utf8_lossy(bytes).into_owned(),
+            Line::TooLong { length, head, .. } => {
+                format!("{}… ({length} bytes)", String::from_utf8_lossy(head))
+            }
+        };
+        if let Some(on_line) = &self.on_line {
+            on_line(&text);
+        }
+        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.bytes += text.len();
+        kept.lines.push_back(text);
+        while kept.lines.len() > KEPT_LINES || kept.bytes > KEPT_BYTES {
+            kept.bytes -= kept.lines.pop_front().map_or(0, |line| line.len());
+        }
+    }
+}

@@ -1,0 +1,1 @@
+//! Links to test a host with.

@@ -1,0 +1,8 @@
+//! `cargo xtask docs`: the documentation, in which no link is broken.
+
+use crate::process::{cargo, run};
+
+pub(crate) fn task(arguments: &[String]) -> Result<(), String> {
+    let mut doc = cargo(["doc", "--workspace", "--no-deps", "--all-features"]);
+    run(doc.args(arguments).env("RUSTDOCFLAGS", "-Dwarnings"))
+}

@@ -1,0 +1,236 @@
+//! `cargo xtask features`: the libraries in every cut a host may take, and what each cut drags in.
+
+use std::collections::BTreeSet;
+
+use crate::{
+    no_arguments,
+    process::{capture, cargo, run},
+    workspace::{Package, Workspace},
+};
+
+/// One cut of the workspace and the most third-party crates it may bring.
+struct Budget {
+    what: &'static str,
+    packages: &'static [&'static str],
+    features: Features,
+    at_most: usize,
+}
+
+enum Features {
+    /// Nothing by default, then these, each as `package/feature`.
+    Only(&'static [&'static str]),
+    All,
+}
+
+/// A row that names a crate or a feature which does not exist yet is skipped, and says so.
+const BUDGETS: &[Budget] = &[
+    Budget {
+        what: "messages and peer",
+        packages: &["mcp-jsonrpc"],
+        features: Features::All,
+        at_most: 16,
+    },
+    Budget {
+        what: "lean host: a typed client over stdio",
+        packages: &["mcp-client", "mcp-transport"],
+        features: Features::Only(&["mcp-transport/stdio"]),
+        at_most: 45,
+    },
+    Budget {
+        what: "host with configuration, stdio and HTTP",
+        packages: &["mcp-bridge", "mcp-config", "mcp-transport"],
+        features: Features::Only(&[
+            "mcp-transport/stdio",
+            "mcp-transport/http",
+            "mcp-transport/sse",
+        ]),
+        at_most: 110,
+    },
+    Budget {
+        what: "every library with everything",
+        packages: &[
+            "mcp-jsonrpc",
+            "mcp-transport",
+            "mcp-client",
+            "mcp-auth",
+            "mcp-config",
+            "mcp-search",
+            "mcp-bridge",
+        ],
+        features: Features::All,
+        at_most: 280,
+    },
+];
+
+/// These are plain logic for any host: with all their features they bring no runtime and no TLS.
+const PLAIN: &[&str] = &["mcp-jsonrpc", "mcp-config", "mcp-search"];
+const RUNTIME_OR_TLS: &[&str] = &["tokio", "async-io", "rustls", "native-tls", "openssl-sys"];
+
+pub(crate) fn task(arguments: &[String]) -> Result<(), String> {
+    no_arguments(arguments)?;
+    let workspace = Workspace::load()?;
+    for package in &workspace.packages {
+        for cut in cuts(package) {
+            // Clippy rather than check: it denies warnings without recompiling the dependencies,
+            // and what is unused under one feature is exactly what we look for.
+            let mut clippy = cargo(["clippy", "--quiet", "--package", package.name.as_str()]);
+            run(clippy.args(&cut).args(["--", "-Dwarnings"]))?;
+        }
+    }
+    let over: Vec<&str> = budgets(&workspace)?;
+    if over.is_empty() { Ok(()) } else { Err(format!("over budget: {}", over.join("; "))) }
+}
+
+/// The flags for no feature, each alone, and all; nothing for a package without features.
+fn cuts(package: &Package) -> Vec<Vec<&str>> {
+    let features: Vec<&str> =
+        package.features.iter().map(String::as_str).filter(|name| *name != "default").collect();
+    if !package.is_library || features.is_empty() {
+        return Vec::new();
+    }
+    let none = vec!["--no-default-features"];
+    let each = features.iter().map(|name| vec!["--no-default-features", "--features", name]);
+    let all = vec!["--all-features"];
+    std::iter::once(none).chain(each).chain([all]).collect()
+}
+
+/// Prints a line for every row and returns the rows that are over.
+fn budgets(workspace: &Workspace) -> Result<Vec<&'static str>, String> {
+    let mut over = Vec::new();
+    for budget in BUDGETS {
+        let what = budget.what;
+        if let Some(absent) = absent(budget, workspace) {
+            println!("{what}: skipped, there is no {absent} yet");
+            continue;
+        }
+        let crates = third_party(workspace, budget.packages, &budget.features)?;
+        println!("{what}: {} third-party crates of {}", crates.len(), budget.at_most);
+        if crates.len() > budget.at_most {
+            println!("  {}", crates.into_iter().collect::<Vec<_>>().join(", "));
+            over.push(what);
+        }
+    }
+    for name in PLAIN.iter().filter(|name| workspace.package(name).is_some()) {
+        let crates = third_party(workspace, &[name], &Features::All)?;
+        let heavy =
+            |krate: &&String| RUNTIME_OR_TLS.iter().any(|h| krate.starts_with(&format!("{h} ")));
+        for krate in crates.iter().filter(heavy) {
+            println!("{name}: must build without a runtime or TLS, and brings {krate}");
+            over.push(name);
+        }
+    }
+    Ok(over)
+}
+
+fn absent(budget: &Budget, workspace: &Workspace) -> Option<String> {
+    let no_package = budget.packages.iter().find(|name| workspace.package(name).is_none());
+    if let Some(name) = no_package {
+        return Some(format!("crate {name}"));
+    }
+    let Features::Only(features) = budget.features else { return None };
+    let exists = |path: &str| {
+        path.split_once('/').is_some_and(|(package, feature)| {
+            workspace.package(package).is_some_and(|p| p.features.iter().any(|f| f == feature))
+        })
+    };
+    features.iter().find(|path| !exists(path)).map(|path| format!("feature {path}"))
+}
+
+fn third_party(
+    workspace: &Workspace,
+    packages: &[&str],
+    features: &Features,
+) -> Result<BTreeSet<String>, String> {
+    // One target, so that a budget means the same on every developer's machine.
+    let mut tree = cargo(["tree", "--edges=normal", "--prefix=none"]);
+    tree.arg("--target=x86_64-unknown-linux-gnu");
+    tree.args(packages.iter().flat_map(|name| ["--package", name]));
+    match features {
+        Features::All => tree.arg("--all-features"),
+        Features::Only(names) => {
+            tree.args(["--no-default-features", "--features", &names.join(",")])
+        }
+    };
+    Ok(foreign(&capture(&mut tree)?, |name| workspace.package(name).is_some()))
+}
+
+/// The distinct `name version` pairs of `cargo tree --prefix none` that are not ours.
+fn foreign(tree: &str, is_ours: impl Fn(&str) -> bool) -> BTreeSet<String> {
+    let crates = tree.lines().filter_map(|line| {
+        let mut words = line.split_whitespace();
+        Some((words.next()?, words.next()?))
+    });
+    crates.filter(|(name, _)| !is_ours(name)).map(|(n, v)| format!("{n} {v}")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_feature_is_tried_alone_and_default_is_not_one() {
+        let package = Package {
+            is_library: true,
+            features: ["default", "http", "ws"].map(str::to_owned).to_vec(),
+            ..Package::default()
+        };
+        let cuts: Vec<String> = cuts(&package).iter().map(|cut| cut.join(" ")).collect();
+        assert_eq!(
+            cuts,
+            [
+                "--no-default-features",
+                "--no-default-features --features http",
+                "--no-default-features --features ws",
+                "--all-features",
+            ]
+        );
+    }
+
+    #[test]
+    fn a_library_without_features_and_a_program_have_no_cuts() {
+        let plain = Package { is_library: true, ..Package::default() };
+        let program = Package { features: vec!["http".into()], ..Package::default() };
+        assert!(cuts(&plain).is_empty() && cuts(&program).is_empty());
+    }
+
+    #[test]
+    fn a_crate_counts_once_per_version_and_ours_do_not_count() {
+        let tree = "\
+mcp-jsonrpc v0.1.0 (somewhere/crates/mcp-jsonrpc)
+memchr v2.8.3
+serde_derive v1.0.229 (proc-macro)
+syn v2.0.1
+syn v3.0.0
+memchr v2.8.3 (*)
+
+mcp-client v0.1.0 (somewhere/crates/mcp-client)
+";
+        let crates = foreign(tree, |name| name.starts_with("mcp-"));
+        let expected = ["memchr v2.8.3", "serde_derive v1.0.229", "syn v2.0.1", "syn v3.0.0"];
+        assert!(crates.iter().eq(expected), "{crates:?}");
+    }
+
+    #[test]
+    fn a_row_waits_for_its_crates_and_features() {
+        let workspace = Workspace {
+            root: "/w".into(),
+            target: "/w/target".into(),
+            packages: vec![Package {
+                name: "mcp-transport".into(),
+                features: vec!["stdio".into()],
+                ..Package::default()
+            }],
+        };
+        let mut row = Budget {
+            what: "x",
+            packages: &["mcp-transport"],
+            features: Features::Only(&["mcp-transport/stdio"]),
+            at_most: 1,
+        };
+        assert_eq!(absent(&row, &workspace), None);
+        row.features = Features::Only(&["mcp-transport/stdio", "mcp-transport/http"]);
+        assert_eq!(absent(&row, &workspace).unwrap(), "feature mcp-transport/http");
+        row.packages = &["mcp-client", "mcp-transport"];
+        assert_eq!(absent(&row, &workspace).unwrap(), "crate mcp-client");
+    }
+}

@@ -1,0 +1,19 @@
+//! `cargo xtask lint`: how the code is written, as far as machines can tell.
+
+use crate::{
+    no_arguments,
+    process::{cargo, run},
+};
+
+pub(crate) fn task(arguments: &[String]) -> Result<(), String> {
+    no_arguments(arguments)?;
+    run(&mut cargo(["fmt", "--all", "--check"]))?;
+    run(&mut cargo([
+        "clippy",
+        "--workspace",
+        "--all-targets",
+        "--all-features",
+        "--",
+        "-Dwarnings",
+    ]))
+}

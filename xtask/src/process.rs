@@ -1,0 +1,83 @@
+//! Running other programs. Each run succeeds, or ends in one sentence that says what was run.
+
+use std::{
+    env,
+    ffi::OsStr,
+    io,
+    path::Path,
+    process::{Command, Output, Stdio},
+};
+
+/// How many lines of a captured program's output a failure shows.
+const TAIL: usize = 40;
+
+/// The cargo that runs us, so that a toolchain override reaches the inner runs too.
+pub(crate) fn cargo<S: AsRef<OsStr>>(arguments: impl IntoIterator<Item = S>) -> Command {
+    let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    command.args(arguments);
+    command
+}
+
+/// Shows the command line, then runs it with our own stdout and stderr.
+pub(crate) fn run(command: &mut Command) -> Result<(), String> {
+    let line = command_line(command);
+    eprintln!("$ {line}");
+    let status = command.status().map_err(|error| not_started(&line, &error))?;
+    if status.success() { Ok(()) } else { Err(format!("`{line}` ended with {status}")) }
+}
+
+/// Runs silently and returns stdout. When the program fails, the end of what it said is printed.
+pub(crate) fn capture(command: &mut Command) -> Result<String, String> {
+    let line = command_line(command);
+    let output =
+        command.stdin(Stdio::null()).output().map_err(|error| not_started(&line, &error))?;
+    if !output.status.success() {
+        eprintln!("{}", tail(&output));
+        return Err(format!("`{line}` ended with {}", output.status));
+    }
+    String::from_utf8(output.stdout).map_err(|_| format!("`{line}` printed something not UTF-8"))
+}
+
+/// Whether `program` can be started at all.
+pub(crate) fn exists(program: &str) -> bool {
+    let mut probe = Command::new(program);
+    probe.arg("--version").stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    probe.status().is_ok_and(|status| status.success())
+}
+
+fn not_started(line: &str, error: &io::Error) -> String {
+    format!("could not start `{line}`: {error}")
+}
+
+/// What a person would type: the program without its folder, then its arguments.
+fn command_line(command: &Command) -> String {
+    let program = Path::new(command.get_program());
+    let name = program.file_stem().unwrap_or(program.as_os_str());
+    let words = std::iter::once(name).chain(command.get_args());
+    words.map(OsStr::to_string_lossy).collect::<Vec<_>>().join(" ")
+}
+
+fn tail(output: &Output) -> String {
+    let mut text = String::from_utf8_lossy(&output.stdout).into_owned();
+    text.push_str(&String::from_utf8_lossy(&output.stderr));
+    let lines: Vec<&str> = text.lines().collect();
+    lines[lines.len().saturating_sub(TAIL)..].join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_failure_names_the_command_and_its_end() {
+        let error = capture(&mut cargo(["--no-such-flag"])).unwrap_err();
+        assert!(error.starts_with("`cargo --no-such-flag` ended with exit"), "{error}");
+    }
+
+    #[test]
+    fn a_missing_program_is_told_apart_from_a_failing_one() {
+        let error = capture(&mut Command::new("no-such-program-anywhere")).unwrap_err();
+        assert!(error.starts_with("could not start `no-such-program-anywhere`"), "{error}");
+        assert!(!exists("no-such-program-anywhere"));
+    }
+}

@@ -1,0 +1,131 @@
+//! What cargo knows about this workspace, reduced to what the tasks ask.
+
+use std::{
+    env,
+    path::{Path, PathBuf},
+};
+
+use serde_json::Value;
+
+use crate::process::{capture, cargo};
+
+/// Our packages and where things are.
+#[derive(Debug)]
+pub(crate) struct Workspace {
+    pub(crate) root: PathBuf,
+    pub(crate) target: PathBuf,
+    pub(crate) packages: Vec<Package>,
+}
+
+/// One of our own packages.
+#[derive(Debug, Default)]
+pub(crate) struct Package {
+    pub(crate) name: String,
+    /// The package's folder, relative to the root, with `/` between its parts.
+    pub(crate) folder: String,
+    pub(crate) description: Option<String>,
+    pub(crate) license: Option<String>,
+    pub(crate) is_published: bool,
+    pub(crate) is_library: bool,
+    pub(crate) features: Vec<String>,
+    /// Every dependency of every kind: normal, build, dev, optional and per target.
+    pub(crate) dependencies: Vec<String>,
+}
+
+impl Workspace {
+    pub(crate) fn load() -> Result<Self, String> {
+        let json = capture(&mut cargo(["metadata", "--format-version=1", "--no-deps"]))?;
+        Self::parse(&json)
+    }
+
+    /// Reads the output of `cargo metadata`.
+    pub(crate) fn parse(json: &str) -> Result<Self, String> {
+        let metadata: Value = serde_json::from_str(json)
+            .map_err(|error| format!("cargo metadata is not what it was: {error}"))?;
+        let root = PathBuf::from(text(&metadata, "workspace_root")?);
+        let target = PathBuf::from(text(&metadata, "target_directory")?);
+        let packages = array(&metadata, "packages")
+            .map(|package| Package::parse(package, &root))
+            .collect::<Result<_, _>>()?;
+        Ok(Self { root, target, packages })
+    }
+
+    pub(crate) fn package(&self, name: &str) -> Option<&Package> {
+        self.packages.iter().find(|package| package.name == name)
+    }
+}
+
+impl Package {
+    fn parse(json: &Value, root: &Path) -> Result<Self, String> {
+        let manifest = PathBuf::from(text(json, "manifest_path")?);
+        let folder = manifest.parent().unwrap_or(&manifest);
+        let parts = folder.strip_prefix(root).unwrap_or(folder).iter();
+        let optional = |key: &str| json[key].as_str().map(str::to_owned);
+        Ok(Self {
+            name: text(json, "name")?,
+            folder: parts.map(|part| part.to_string_lossy()).collect::<Vec<_>>().join("/"),
+            description: optional("description"),
+            license: optional("license"),
+            // `publish = false` is an empty list of registries, no restriction is null.
+            is_published: json["publish"].is_null(),
+            is_library: array(json, "targets")
+                .any(|target| array(target, "kind").any(|kind| kind == "lib")),
+            features: json["features"]
+                .as_object()
+                .map(|features| features.keys().cloned().collect())
+                .unwrap_or_default(),
+            dependencies: array(json, "dependencies")
+                .map(|dependency| text(dependency, "name"))
+                .collect::<Result<_, _>>()?,
+        })
+    }
+}
+
+/// Makes the workspace's root the current directory, wherever `cargo xtask` was called.
+pub(crate) fn enter() -> Result<(), String> {
+    // Asked at run time first: a clone that was moved keeps its built xtask.
+    let manifest = env::var_os("CARGO_MANIFEST_DIR").map(PathBuf::from);
+    let folder = manifest.unwrap_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")));
+    let root = folder.parent().unwrap_or(&folder);
+    env::set_current_dir(root).map_err(|error| format!("cannot enter the workspace: {error}"))
+}
+
+fn text(json: &Value, key: &str) -> Result<String, String> {
+    let found = json[key].as_str().map(str::to_owned);
+    found.ok_or_else(|| format!("cargo metadata has no text `{key}` where it used to"))
+}
+
+fn array<'a>(json: &'a Value, key: &str) -> impl Iterator<Item = &'a Value> {
+    json[key].as_array().into_iter().flatten()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_package_keeps_its_folder_kind_and_edges() {
+        let workspace = Workspace::parse(
+            r#"{"workspace_root": "/w", "target_directory": "/w/target", "packages": [{
+                "name": "mcp-a", "manifest_path": "/w/crates/mcp-a/Cargo.toml",
+                "description": "a", "license": null, "publish": null,
+                "targets": [{"kind": ["lib"]}, {"kind": ["test"]}],
+                "features": {"default": [], "http": []},
+                "dependencies": [{"name": "bytes", "kind": null}, {"name": "mcp-b", "kind": "dev"}]
+            }]}"#,
+        )
+        .unwrap();
+        let package = workspace.package("mcp-a").unwrap();
+        assert_eq!(package.folder, "crates/mcp-a");
+        assert_eq!(package.license, None);
+        assert!(package.is_library && package.is_published);
+        assert_eq!(package.features, ["default", "http"]);
+        assert_eq!(package.dependencies, ["bytes", "mcp-b"]);
+    }
+
+    #[test]
+    fn metadata_of_another_shape_is_an_error() {
+        let error = Workspace::parse(r#"{"packages": []}"#).unwrap_err();
+        assert!(error.contains("`workspace_root`"), "{error}");
+    }
+}

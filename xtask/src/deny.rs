@@ -12,7 +12,7 @@ pub(crate) fn task(arguments: &[String]) -> Result<(), String> {
             "cargo-deny is not installed; `cargo install --locked cargo-deny` does it".into()
         );
     }
-    run(cargo(["deny", "--workspace", "--all-features", "check"]).args(arguments))
+    run(cargo(["deny", "check"]).args(arguments))
 }
 
 pub(crate) fn is_installed() -> bool {

@@ -10,6 +10,7 @@ mod escape;
 mod framing;
 mod id;
 mod message;
+mod object;
 mod peer;
 mod raw;
 mod scan;
@@ -20,6 +21,7 @@ pub use crate::{
     framing::{Line, LineDecoder},
     id::RequestId,
     message::{ErrorObject, Message, Notification, Request, Response},
+    object::ObjectWriter,
     peer::{
         CallId, CallLimits, Delivery, Event, Failure, Noise, Peer, PeerOptions, Progress, Refused,
         Timeout,

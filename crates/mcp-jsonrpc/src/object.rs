@@ -1,0 +1,128 @@
+//! Writing an object member by member, straight into its text.
+
+use serde::Serialize;
+
+use crate::{escape::write_string, message::write_integer, raw::RawJson, shape::ShapeError};
+
+/// Writes a JSON object without building it in memory first.
+///
+/// ```
+/// use mcp_jsonrpc::{ObjectWriter, RawJson};
+///
+/// let always = RawJson::parse(r#"{"version":"1"}"#)?;
+/// let mut params = ObjectWriter::new();
+/// params.object("_meta", |meta| meta.splice(&always).integer("token", 7));
+/// params.member("name", "echo")?.raw("arguments", &RawJson::empty_object());
+/// assert_eq!(
+///     params.finish().as_str(),
+///     r#"{"_meta":{"version":"1","token":7},"name":"echo","arguments":{}}"#,
+/// );
+/// # Ok::<(), mcp_jsonrpc::ShapeError>(())
+/// ```
+#[derive(Debug)]
+pub struct ObjectWriter {
+    text: Vec<u8>,
+    /// The next member is the first of the innermost open object.
+    first: bool,
+}
+
+impl Default for ObjectWriter {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl ObjectWriter {
+    /// An empty object.
+    pub fn new() -> Self {
+        Self::with_capacity(128)
+    }
+
+    /// An empty object that will grow to about `capacity` bytes.
+    pub fn with_capacity(capacity: usize) -> Self {
+        let mut text = Vec::with_capacity(capacity);
+        text.push(b'{');
+        Self { text, first: true }
+    }
+
+    /// Adds a member whose value serde writes. On an error nothing is added.
+    pub fn member<T: Serialize + ?Sized>(
+        &mut self,
+        name: &str,
+        value: &T,
+    ) -> Result<&mut Self, ShapeError> {
+        let (length, first) = (self.text.len(), self.first);
+        self.name(name);
+        if let Err(error) = serde_json::to_writer(&mut self.text, value) {
+            self.text.truncate(length);
+            self.first = first;
+            return Err(ShapeError::new(error).inside_member(name));
+        }
+        Ok(self)
+    }
+
+    /// Adds a member whose value is text already.
+    pub fn raw(&mut self, name: &str, value: &RawJson) -> &mut Self {
+        self.name(name);
+        self.text.extend_from_slice(value.as_bytes());
+        self
+    }
+
+    /// Adds a string.
+    pub fn string(&mut self, name: &str, value: &str) -> &mut Self {
+        self.name(name);
+        write_string(value, &mut self.text);
+        self
+    }
+
+    /// Adds a whole number.
+    pub fn integer(&mut self, name: &str, value: i64) -> &mut Self {
+        self.name(name);
+        write_integer(value, &mut self.text);
+        self
+    }
+
+    /// Adds all members of `object`. Anything but an object adds nothing.
+    pub fn splice(&mut self, object: &RawJson) -> &mut Self {
+        let inner = object
+            .as_bytes()
+            .strip_prefix(b"{")
+            .and_then(|rest| rest.strip_suffix(b"}"))
+            .map_or(&[][..], <[u8]>::trim_ascii);
+        if !inner.is_empty() {
+            self.separate();
+            self.text.extend_from_slice(inner);
+        }
+        self
+    }
+
+    /// Adds a member that is an object itself, written by `fill`.
+    pub fn object(&mut self, name: &str, fill: impl FnOnce(&mut Self) -> &mut Self) -> &mut Self {
+        self.name(name);
+        self.text.push(b'{');
+        self.first = true;
+        fill(self);
+        self.text.push(b'}');
+        self.first = false;
+        self
+    }
+
+    /// The finished object.
+    pub fn finish(mut self) -> RawJson {
+        self.text.push(b'}');
+        RawJson::trusted(self.text)
+    }
+
+    fn name(&mut self, name: &str) {
+        self.separate();
+        write_string(name, &mut self.text);
+        self.text.push(b':');
+    }
+
+    fn separate(&mut self) {
+        if !self.first {
+            self.text.push(b',');
+        }
+        self.first = false;
+    }
+}

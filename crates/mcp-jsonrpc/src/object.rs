@@ -82,6 +82,13 @@ impl ObjectWriter {
         self
     }
 
+    /// Adds a truth value.
+    pub fn boolean(&mut self, name: &str, value: bool) -> &mut Self {
+        self.name(name);
+        self.text.extend_from_slice(if value { b"true" } else { b"false" });
+        self
+    }
+
     /// Adds all members of `object`. Anything but an object adds nothing.
     pub fn splice(&mut self, object: &RawJson) -> &mut Self {
         let inner = object

@@ -89,8 +89,9 @@ impl Default for PeerOptions {
 ///
 /// Facts go in through [`open`](Self::open), [`sent`](Self::sent), [`receive`](Self::receive),
 /// [`expire`](Self::expire) and [`close`](Self::close); consequences come out of
-/// [`next_outgoing`](Self::next_outgoing), [`next_event`](Self::next_event) and
-/// [`next_wake`](Self::next_wake), and of [`poll`](Self::poll) for the one who made a call.
+/// [`next_outgoing`](Self::next_outgoing), [`next_abandoned`](Self::next_abandoned),
+/// [`next_event`](Self::next_event) and [`next_wake`](Self::next_wake), and of [`poll`](Self::poll)
+/// for the one who made a call.
 ///
 /// ```
 /// use std::{task::{Context, Poll, Waker}, time::Instant};
@@ -117,6 +118,7 @@ pub struct Peer {
     incoming: HashSet<RequestId>,
     given_up: VecDeque<i64>,
     outgoing: VecDeque<Message>,
+    abandoned: VecDeque<CallId>,
     events: VecDeque<Event>,
     wakes: Vec<Waker>,
     noise: Noise,
@@ -187,7 +189,7 @@ impl Peer {
             return false;
         }
         self.remember(id.0);
-        call.ticket.is_some() && !self.closed
+        call.ticket.is_some() && !call.limits.silent && !self.closed
     }
 
     /// The notification that tells the other side of a call we gave up on.
@@ -219,7 +221,7 @@ impl Peer {
         self.complete(id, Err(failure));
     }
 
-    /// Fails the calls whose time is up, and prepares their cancellations.
+    /// Fails the calls whose time is up: see [`next_abandoned`](Self::next_abandoned).
     pub fn expire(&mut self, now: Instant) {
         if self.check_at.is_none_or(|at| now < at) {
             return;
@@ -230,7 +232,7 @@ impl Peer {
         for (&id, call) in &mut self.calls {
             if let Some(timeout) = call.timed_out(now) {
                 call.finish(Err(Failure::TimedOut(timeout)), &mut self.wakes);
-                if call.ticket.is_some() {
+                if call.ticket.is_some() && !call.limits.silent {
                     expired.push(id);
                 }
             } else if let Some(due) = call.due() {
@@ -241,7 +243,7 @@ impl Peer {
         expired.sort_unstable();
         for id in expired {
             self.remember(id);
-            self.outgoing.push_back(Self::cancellation(CallId(id), "timed out"));
+            self.abandoned.push_back(CallId(id));
         }
     }
 
@@ -251,6 +253,7 @@ impl Peer {
         self.closed = true;
         self.incoming.clear();
         self.outgoing.clear();
+        self.abandoned.clear();
         self.check_at = None;
         for call in self.calls.values_mut() {
             let written = call.ticket.is_some_and(|ticket| ticket <= flushed);
@@ -273,6 +276,12 @@ impl Peer {
     /// The next message this peer wants to have sent of its own accord.
     pub fn next_outgoing(&mut self) -> Option<Message> {
         self.outgoing.pop_front()
+    }
+
+    /// The next call that ran out of time and that the other side should be told to drop, as after
+    /// [`give_up`](Self::give_up).
+    pub fn next_abandoned(&mut self) -> Option<CallId> {
+        self.abandoned.pop_front()
     }
 
     /// The next thing the other side started.

@@ -31,6 +31,8 @@ pub struct CallLimits {
     pub total: Option<Duration>,
     /// A stream that stays open and that the other side may end with a cancellation. Default no.
     pub held: bool,
+    /// The other side is not told when we give up, as MCP demands of its handshake. Default no.
+    pub silent: bool,
 }
 
 /// A sign of life from a call that takes its time.

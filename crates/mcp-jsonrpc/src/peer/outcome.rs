@@ -94,6 +94,13 @@ pub struct Timeout {
     pub total: Option<Duration>,
 }
 
+impl Timeout {
+    /// A limit that was run into.
+    pub fn new(in_total: bool, idle: Option<Duration>, total: Option<Duration>) -> Self {
+        Self { in_total, idle, total }
+    }
+}
+
 impl fmt::Display for Timeout {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let limit = |limit: Option<Duration>| match limit {

@@ -1,0 +1,23 @@
+//! Lists the tools of any stdio server: `cargo run -p mcp-client --example tools -- PROGRAM [ARG…]`.
+
+use mcp_client::{Client, ClientOptions};
+use mcp_transport::{Stdio, StdioOptions};
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let mut words = std::env::args_os().skip(1);
+    let mut command = StdioOptions::new(words.next().ok_or("usage: tools PROGRAM [ARG…]")?);
+    command.args = words.collect();
+
+    let client = Client::connect(&Stdio::new(command), ClientOptions::default()).await?;
+    eprintln!("{} speaks {}", name(&client), client.server().version);
+    for tool in client.list_tools().await? {
+        eprintln!("  {}: {}", tool.name, tool.description.unwrap_or_default());
+    }
+    eprintln!("{}", client.close().await);
+    Ok(())
+}
+
+fn name(client: &Client) -> &str {
+    client.server().info.as_ref().map_or("the server", |info| &info.name)
+}

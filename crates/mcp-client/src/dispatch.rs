@@ -1,0 +1,163 @@
+//! Brings what a server starts to those it is meant for, without holding up the reading task.
+
+use std::{
+    collections::{HashMap, VecDeque},
+    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
+};
+
+use mcp_jsonrpc::{Event, Notification, RawJson, Request, RequestId};
+use tokio::task::AbortHandle;
+
+use crate::{
+    capabilities::ClientCapabilities,
+    engine::Shared,
+    era::Era,
+    handler::{Handler, ServerEvent},
+    inputs,
+    listen::Subscriptions,
+};
+
+/// Routes requests and notifications of one server.
+pub(crate) struct Dispatch {
+    pub(crate) handler: Arc<dyn Handler>,
+    pub(crate) offered: ClientCapabilities,
+    pub(crate) subscriptions: Subscriptions,
+    /// Unknown during the handshake.
+    era: OnceLock<Era>,
+    answering: Mutex<HashMap<RequestId, AbortHandle>>,
+    events: Mutex<EventQueue>,
+    max_events: usize,
+}
+
+#[derive(Default)]
+struct EventQueue {
+    waiting: VecDeque<ServerEvent>,
+    missed: u64,
+    /// A task is delivering them.
+    delivering: bool,
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Dispatch {
+    pub(crate) fn new(handler: Arc<dyn Handler>, max_events: usize) -> Arc<Self> {
+        let offered = handler.capabilities();
+        Arc::new(Self {
+            handler,
+            offered,
+            subscriptions: Subscriptions::default(),
+            era: OnceLock::new(),
+            answering: Mutex::default(),
+            events: Mutex::default(),
+            max_events,
+        })
+    }
+
+    pub(crate) fn set_era(&self, era: Era) {
+        let _ = self.era.set(era);
+    }
+
+    pub(crate) fn event(self: &Arc<Self>, shared: &Arc<Shared>, event: Event) {
+        match event {
+            Event::Request(request) => self.request(shared, request),
+            Event::Notification(notification) => self.notification(&notification),
+            Event::Cancelled(id) => {
+                if let Some(task) = lock(&self.answering).remove(&id) {
+                    task.abort();
+                }
+            }
+            Event::Complaint(error) => {
+                tracing::debug!(code = error.code, "the server could not read something we sent");
+            }
+            _ => {}
+        }
+    }
+
+    fn request(self: &Arc<Self>, shared: &Arc<Shared>, request: Request) {
+        if self.era.get() == Some(&Era::Modern) {
+            // Forbidden in this era, and so is answering.
+            tracing::debug!(method = %request.method, "ignored a request from a modern server");
+            shared.ignore(&request.id);
+            return;
+        }
+        if request.method == "ping" {
+            // At once, whatever handlers are busy with: a server may end a host that is slow here.
+            shared.respond(&request.id, Ok(RawJson::empty_object()));
+            return;
+        }
+        let (this, shared, id) = (self.clone(), shared.clone(), request.id.clone());
+        let mut answering = lock(&self.answering);
+        let task = tokio::spawn(async move {
+            let params = request.params.as_ref();
+            let answer =
+                inputs::obtain(&*this.handler, &this.offered, &request.method, params).await;
+            shared.respond(&request.id, answer.map_err(inputs::InputError::into_answer));
+            lock(&this.answering).remove(&request.id);
+        });
+        answering.insert(id, task.abort_handle());
+    }
+
+    fn notification(self: &Arc<Self>, notification: &Notification) {
+        if let Some(event) = self.subscriptions.route(notification) {
+            self.tell(event);
+        }
+    }
+
+    /// Queues an event for the handler, which a task delivers while there are any.
+    pub(crate) fn tell(self: &Arc<Self>, event: ServerEvent) {
+        let mut queue = lock(&self.events);
+        if queue.waiting.len() >= self.max_events {
+            queue.missed += 1;
+            return;
+        }
+        queue.waiting.push_back(event);
+        if !queue.delivering {
+            queue.delivering = true;
+            let this = self.clone();
+            tokio::spawn(async move { this.deliver() });
+        }
+    }
+
+    fn deliver(&self) {
+        /// Also when the handler panics: the next event starts a new delivery.
+        struct Delivering<'a>(&'a Dispatch);
+        impl Drop for Delivering<'_> {
+            fn drop(&mut self) {
+                lock(&self.0.events).delivering = false;
+            }
+        }
+        loop {
+            let event = {
+                let mut queue = lock(&self.events);
+                match queue.waiting.pop_front() {
+                    Some(event) => event,
+                    None if queue.missed > 0 => {
+                        ServerEvent::Missed(std::mem::take(&mut queue.missed))
+                    }
+                    None => {
+                        queue.delivering = false;
+                        return;
+                    }
+                }
+            };
+            let panicking = Delivering(self);
+            self.handler.event(event);
+            std::mem::forget(panicking);
+        }
+    }
+
+    /// The link is gone: nobody is waiting for answers, and no subscription goes on.
+    pub(crate) fn ended(&self) {
+        self.stop();
+        self.subscriptions.end_all();
+    }
+
+    /// Stops answering.
+    pub(crate) fn stop(&self) {
+        for (_, task) in lock(&self.answering).drain() {
+            task.abort();
+        }
+    }
+}

@@ -1,0 +1,243 @@
+//! Carries a [`Negotiation`] out on a real link.
+
+use std::{sync::Arc, time::Duration};
+
+use mcp_jsonrpc::{CallLimits, Failure, ObjectWriter, RawJson};
+use mcp_transport::Connect;
+use tokio::time::Instant;
+
+use crate::{
+    capabilities::ClientCapabilities,
+    dispatch::Dispatch,
+    engine::Engine,
+    era::{Era, EraChoice, ProtocolVersion},
+    error::HandshakeError,
+    negotiation::{Disagreement, Negotiation, Observed, Step},
+    options::ClientOptions,
+    profile::ServerProfile,
+    types::{DiscoverResult, Implementation, InitializeResult, ServerCapabilities},
+};
+
+const TASKS: &str = "io.modelcontextprotocol/tasks";
+const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
+
+/// A conversation that has been opened.
+pub(crate) struct Opened {
+    pub(crate) engine: Engine,
+    pub(crate) dispatch: Arc<Dispatch>,
+    pub(crate) profile: ServerProfile,
+    /// What goes into the `_meta` of every request of the modern era.
+    pub(crate) meta: Option<RawJson>,
+}
+
+pub(crate) async fn open(
+    connector: &dyn Connect,
+    options: &ClientOptions,
+) -> Result<Opened, HandshakeError> {
+    let mut handshake = Handshake::start(connector, options).await?;
+    let (mut negotiation, mut step) = Negotiation::start(options.era, options.remembered.get());
+    loop {
+        step = match step {
+            Step::Probe(version) => negotiation.next(handshake.probe(version).await),
+            Step::Initialize(version) => negotiation.next(handshake.initialize(version).await),
+            Step::Restart(version) => {
+                handshake.restart(connector).await?;
+                negotiation.next(handshake.initialize(version).await)
+            }
+            Step::Agreed(version) => {
+                options.remembered.set(Some(version.era()));
+                return Ok(handshake.finish(version));
+            }
+            Step::Failed(why) => return Err(handshake.explain(why).await),
+        };
+    }
+}
+
+struct Handshake<'a> {
+    options: &'a ClientOptions,
+    deadline: Instant,
+    phase: &'static str,
+    engine: Engine,
+    dispatch: Arc<Dispatch>,
+    discovered: Option<DiscoverResult>,
+    initialized: Option<InitializeResult>,
+}
+
+impl<'a> Handshake<'a> {
+    async fn start(
+        connector: &dyn Connect,
+        options: &'a ClientOptions,
+    ) -> Result<Self, HandshakeError> {
+        let deadline = Instant::now() + options.handshake_timeout;
+        let (engine, dispatch) = connect(connector, options, deadline).await?;
+        Ok(Self {
+            options,
+            deadline,
+            phase: "connect",
+            engine,
+            dispatch,
+            discovered: None,
+            initialized: None,
+        })
+    }
+
+    async fn restart(&mut self, connector: &dyn Connect) -> Result<(), HandshakeError> {
+        tracing::debug!("the server ended on being asked for its era; starting it once more");
+        (self.engine, self.dispatch) = connect(connector, self.options, self.deadline).await?;
+        Ok(())
+    }
+
+    async fn probe(&mut self, version: ProtocolVersion) -> Observed {
+        self.phase = "server/discover";
+        // Whoever knows the server to be modern waits for it as long as it takes.
+        let certain = self.options.era == EraChoice::Modern
+            || self.options.remembered.get() == Some(Era::Modern);
+        let limit = if certain { Duration::MAX } else { self.options.probe_timeout };
+        let mut params = ObjectWriter::new();
+        params.raw("_meta", &meta(self.options, &self.dispatch.offered, version));
+        match self.call(params.finish(), limit).await {
+            Ok(raw) => match raw.decode::<DiscoverResult>() {
+                Ok(result) => {
+                    let versions = result.supported_versions.clone();
+                    self.discovered = Some(result);
+                    Observed::Discovered(versions)
+                }
+                Err(_) => Observed::Nonsense,
+            },
+            Err(observed) => observed,
+        }
+    }
+
+    async fn initialize(&mut self, version: ProtocolVersion) -> Observed {
+        self.phase = "initialize";
+        let mut params = ObjectWriter::new();
+        params.string("protocolVersion", version.as_str());
+        params.raw("capabilities", &self.dispatch.offered.to_json(Era::Legacy));
+        if params.member("clientInfo", &self.options.client_info).is_err() {
+            return Observed::Nonsense;
+        }
+        match self.call(params.finish(), Duration::MAX).await {
+            Ok(raw) => match raw.decode::<InitializeResult>() {
+                Ok(result) => {
+                    let version = result.protocol_version.clone();
+                    self.initialized = Some(result);
+                    Observed::Initialized(version)
+                }
+                Err(_) => Observed::Nonsense,
+            },
+            Err(observed) => observed,
+        }
+    }
+
+    async fn call(&self, params: RawJson, limit: Duration) -> Result<RawJson, Observed> {
+        let mut limits = CallLimits::default();
+        limits.total = Some(limit.min(self.deadline.saturating_duration_since(Instant::now())));
+        // `initialize` must not be cancelled; a probe nobody answered has nobody to tell.
+        limits.silent = true;
+        let answer = self.engine.shared().call(self.phase, limits, None, |_| Some(params)).await;
+        answer.map_err(|failure| match failure {
+            Failure::Rejected(error) => Observed::Refused(error),
+            Failure::Closed(_) => Observed::Closed,
+            Failure::TimedOut(_) => Observed::Silent,
+            _ => Observed::Nonsense,
+        })
+    }
+
+    fn finish(self, version: ProtocolVersion) -> Opened {
+        self.dispatch.set_era(version.era());
+        let (meta, profile) = match version.era() {
+            Era::Modern => {
+                let meta = meta(self.options, &self.dispatch.offered, version);
+                (Some(meta), modern_profile(version, self.discovered))
+            }
+            Era::Legacy => {
+                self.engine.shared().notify("notifications/initialized", None);
+                (None, legacy_profile(version, self.initialized))
+            }
+        };
+        Opened { engine: self.engine, dispatch: self.dispatch, profile, meta }
+    }
+
+    async fn explain(self, why: Disagreement) -> HandshakeError {
+        let phase = self.phase;
+        match why {
+            Disagreement::NoCommonVersion(offered) => HandshakeError::NoCommonVersion { offered },
+            Disagreement::Refused(error) => HandshakeError::Rejected { phase, error },
+            Disagreement::NotModern => HandshakeError::NotModern,
+            Disagreement::Closed => {
+                HandshakeError::Closed { phase, report: self.engine.closed().await }
+            }
+            Disagreement::Silent => HandshakeError::TimedOut {
+                phase,
+                limit: self.options.handshake_timeout,
+                stderr: self.engine.outlet().diagnostics().stderr,
+            },
+        }
+    }
+}
+
+async fn connect(
+    connector: &dyn Connect,
+    options: &ClientOptions,
+    deadline: Instant,
+) -> Result<(Engine, Arc<Dispatch>), HandshakeError> {
+    let timed_out = |_| HandshakeError::TimedOut {
+        phase: "connect",
+        limit: options.handshake_timeout,
+        stderr: Vec::new(),
+    };
+    let link =
+        tokio::time::timeout_at(deadline, connector.connect()).await.map_err(timed_out)??;
+    let dispatch = Dispatch::new(options.handler.clone(), options.max_events);
+    Ok((Engine::start(link, dispatch.clone()), dispatch))
+}
+
+/// The `_meta` that tells a modern server who is asking, written once for the whole connection.
+fn meta(
+    options: &ClientOptions,
+    offered: &ClientCapabilities,
+    version: ProtocolVersion,
+) -> RawJson {
+    let mut offered = offered.clone();
+    if options.follow_tasks && !offered.extensions.iter().any(|(id, _)| id == TASKS) {
+        offered.extensions.push((TASKS.into(), RawJson::empty_object()));
+    }
+    let mut meta = ObjectWriter::with_capacity(256);
+    meta.string("io.modelcontextprotocol/protocolVersion", version.as_str());
+    meta.raw("io.modelcontextprotocol/clientCapabilities", &offered.to_json(Era::Modern));
+    // Strings only, which cannot fail to be written.
+    let _ = meta.member("io.modelcontextprotocol/clientInfo", &options.client_info);
+    if let Some(level) = options.log_level {
+        meta.string("io.modelcontextprotocol/logLevel", level.as_str());
+    }
+    meta.finish()
+}
+
+fn modern_profile(version: ProtocolVersion, discovered: Option<DiscoverResult>) -> ServerProfile {
+    let Some(discovered) = discovered else {
+        return ServerProfile {
+            version,
+            info: None,
+            capabilities: ServerCapabilities::default(),
+            instructions: None,
+        };
+    };
+    let named = discovered.meta.and_then(|meta| meta.get(SERVER_INFO));
+    let info = named.and_then(|raw| raw.decode::<Implementation>().ok()).or(discovered.server_info);
+    ServerProfile {
+        version,
+        info,
+        capabilities: discovered.capabilities.unwrap_or_default(),
+        instructions: discovered.instructions,
+    }
+}
+
+fn legacy_profile(
+    version: ProtocolVersion,
+    initialized: Option<InitializeResult>,
+) -> ServerProfile {
+    let (info, capabilities, instructions) = initialized
+        .map(|result| (result.server_info, result.capabilities, result.instructions))
+        .unwrap_or_default();
+    ServerProfile { version, info, capabilities: capabilities.unwrap_or_default(), instructions }
+}

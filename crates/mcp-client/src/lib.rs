@@ -1,0 +1,58 @@
+//! A Model Context Protocol client over any link, for both eras of the protocol.
+//!
+//! [`Client::connect`] opens a link, finds out which revision the server speaks, and from then on
+//! the era is a detail: the same methods list, call, read and subscribe. What a server asks of its
+//! host (a question for the user, a completion, its roots) goes to a [`Handler`].
+//!
+//! This crate knows nothing of agents: no names, trust or retries. That is `mcp-bridge`.
+
+mod call;
+mod capabilities;
+mod client;
+mod dispatch;
+mod engine;
+mod era;
+mod error;
+mod handler;
+mod handshake;
+mod inputs;
+mod listen;
+mod methods;
+mod negotiation;
+mod options;
+mod paging;
+mod profile;
+mod progress;
+mod request;
+mod rounds;
+mod tasks;
+mod types;
+
+pub use mcp_jsonrpc::{Delivery, ErrorObject, Progress, RawJson, RequestId, ShapeError, Timeout};
+pub use mcp_transport::{CloseReport, ErrorClass};
+
+pub use crate::{
+    call::ToolCall,
+    capabilities::ClientCapabilities,
+    client::Client,
+    era::{Era, EraChoice, ProtocolVersion, RememberedEra},
+    error::{CallError, HandshakeError},
+    handler::{Decline, Handler, Refusal, ServerEvent},
+    listen::{ListenFilter, Subscription},
+    methods::CompletionTarget,
+    options::{CallOptions, ClientOptions, OnProgress},
+    profile::ServerProfile,
+    progress::ProgressStream,
+    types::{
+        CacheScope, CallToolResult, Completion, Content, CreateMessageRequest, CreateMessageResult,
+        ElicitAction, ElicitRequest, ElicitResult, EmbeddedResource, Extra, Freshness,
+        GetPromptResult, Implementation, ListChanged, Listing, LogLevel, LogMessage, MediaContent,
+        OtherContent, Prompt, PromptArgument, PromptMessage, ReadResourceResult, Rejected,
+        Resource, ResourceContents, ResourceTemplate, ResourcesCapability, Root,
+        ServerCapabilities, Task, TaskStatus, TaskSupport, TextContent, Tool, ToolAnnotations,
+    },
+};
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -1,0 +1,428 @@
+//! Hearing of changes: one subscription for both eras.
+//!
+//! Modern servers tell only those who hold a `subscriptions/listen` request open, and mark what they send
+//! with its id. Legacy servers tell everybody about lists, and about resources once they have been
+//! subscribed to one by one.
+
+use std::{
+    collections::VecDeque,
+    fmt,
+    future::poll_fn,
+    pin::Pin,
+    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
+    task::{Context, Poll, Waker},
+};
+
+use futures::Stream;
+use mcp_jsonrpc::{CallLimits, Notification, ObjectWriter, RawJson, RequestId, Timeout};
+use tokio::{task::AbortHandle, time::timeout};
+
+use crate::{
+    client::Client, dispatch::Dispatch, era::Era, error::CallError, handler::ServerEvent,
+    options::CallOptions, request::Ask,
+};
+
+const SUBSCRIPTION_ID: &str = "io.modelcontextprotocol/subscriptionId";
+/// Events kept for a subscriber that lags behind.
+const KEPT: usize = 256;
+
+/// What to hear of. The default is nothing.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ListenFilter {
+    /// Changes of the list of tools.
+    pub tools: bool,
+    /// Changes of the list of prompts.
+    pub prompts: bool,
+    /// Changes of the list of resources.
+    pub resources: bool,
+    /// Changes of these resources.
+    pub resource_uris: Vec<String>,
+    /// Changes of these tasks (modern servers only).
+    pub task_ids: Vec<String>,
+}
+
+impl ListenFilter {
+    /// All three lists.
+    pub fn lists() -> Self {
+        Self { tools: true, prompts: true, resources: true, ..Self::default() }
+    }
+
+    fn write(&self, out: &mut ObjectWriter) {
+        out.object("notifications", |wanted| {
+            for (name, is_wanted) in [
+                ("toolsListChanged", self.tools),
+                ("promptsListChanged", self.prompts),
+                ("resourcesListChanged", self.resources),
+            ] {
+                if is_wanted {
+                    wanted.boolean(name, true);
+                }
+            }
+            for (name, values) in
+                [("resourceSubscriptions", &self.resource_uris), ("taskIds", &self.task_ids)]
+            {
+                if !values.is_empty() {
+                    // A list of strings cannot fail to be written.
+                    let _ = wanted.member(name, values);
+                }
+            }
+            wanted
+        });
+    }
+
+    fn read(raw: &RawJson) -> Self {
+        let flag = |name| raw.get(name).is_some_and(|value| value.decode().unwrap_or(false));
+        let list = |name| raw.get(name).and_then(|value| value.decode().ok()).unwrap_or_default();
+        Self {
+            tools: flag("toolsListChanged"),
+            prompts: flag("promptsListChanged"),
+            resources: flag("resourcesListChanged"),
+            resource_uris: list("resourceSubscriptions"),
+            task_ids: list("taskIds"),
+        }
+    }
+
+    fn wants(&self, event: &ServerEvent) -> bool {
+        match event {
+            ServerEvent::ToolsChanged => self.tools,
+            ServerEvent::PromptsChanged => self.prompts,
+            ServerEvent::ResourcesChanged => self.resources,
+            // What changed may be a part of what was subscribed to.
+            ServerEvent::ResourceUpdated { uri } => {
+                self.resource_uris.iter().any(|wanted| uri.starts_with(wanted.as_str()))
+            }
+            _ => false,
+        }
+    }
+}
+
+/// An open subscription. A stream of events that ends with the connection, or when the server ends it.
+///
+/// Dropping it ends the subscription. The [`Handler`](crate::Handler) hears the same events.
+pub struct Subscription {
+    state: Arc<State>,
+    dispatch: Arc<Dispatch>,
+    acknowledged: ListenFilter,
+    ending: Ending,
+}
+
+enum Ending {
+    /// Dropping the request cancels it.
+    Abort(AbortHandle),
+    /// One by one, as they were made.
+    Unsubscribe(Client),
+}
+
+impl fmt::Debug for Subscription {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Subscription")
+            .field("acknowledged", &self.acknowledged)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Subscription {
+    /// What the server agreed to: possibly less than was asked for.
+    pub fn acknowledged(&self) -> &ListenFilter {
+        &self.acknowledged
+    }
+
+    /// The next event; `None` when there will be no more.
+    ///
+    /// # Cancel safety
+    /// No event is lost.
+    pub async fn next(&mut self) -> Option<ServerEvent> {
+        poll_fn(|cx| self.state.poll_event(cx)).await
+    }
+}
+
+impl Stream for Subscription {
+    type Item = ServerEvent;
+
+    fn poll_next(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<ServerEvent>> {
+        self.state.poll_event(cx)
+    }
+}
+
+impl Drop for Subscription {
+    fn drop(&mut self) {
+        self.dispatch.subscriptions.remove(&self.state);
+        match &self.ending {
+            Ending::Abort(task) => task.abort(),
+            Ending::Unsubscribe(client) if !client.is_closed() => {
+                for uri in &self.state.filter.resource_uris {
+                    client.tell("resources/unsubscribe", &|params| {
+                        params.string("uri", uri);
+                    });
+                }
+            }
+            Ending::Unsubscribe(_) => {}
+        }
+    }
+}
+
+impl Client {
+    /// Subscribes to changes, in whichever way the server's era has for it.
+    pub async fn listen(&self, filter: ListenFilter) -> Result<Subscription, CallError> {
+        let state = Arc::new(State { filter, ..State::default() });
+        match self.era() {
+            Era::Modern => self.listen_modern(state).await,
+            Era::Legacy => self.listen_legacy(state).await,
+        }
+    }
+
+    async fn listen_modern(&self, state: Arc<State>) -> Result<Subscription, CallError> {
+        let dispatch = self.0.dispatch.clone();
+        dispatch.subscriptions.add(state.clone());
+        let task = {
+            let (shared, state) = (self.0.engine.shared().clone(), state.clone());
+            let mut params = ObjectWriter::new();
+            self.0.meta.iter().for_each(|meta| {
+                params.raw("_meta", meta);
+            });
+            state.filter.write(&mut params);
+            let params = params.finish();
+            tokio::spawn(async move {
+                let mut limits = CallLimits::default();
+                limits.held = true;
+                // The id is known before the request leaves, so no event can come too early.
+                let result = shared
+                    .call("subscriptions/listen", limits, None, |id| {
+                        let _ = state.id.set(id.into());
+                        Some(params)
+                    })
+                    .await;
+                let error = result.err().map(|failure| {
+                    CallError::new("subscriptions/listen", failure, shared.report())
+                });
+                state.end(error);
+            })
+        };
+        let ending = Ending::Abort(task.abort_handle());
+        let mut subscription = Subscription {
+            state: state.clone(),
+            dispatch,
+            acknowledged: ListenFilter::default(),
+            ending,
+        };
+        let acknowledged =
+            timeout(self.0.options.request_timeout, poll_fn(|cx| state.poll_ack(cx)));
+        let timed_out = |_| CallError::TimedOut {
+            method: "subscriptions/listen",
+            timeout: Timeout::new(true, None, Some(self.0.options.request_timeout)),
+        };
+        subscription.acknowledged = acknowledged.await.map_err(timed_out)??;
+        Ok(subscription)
+    }
+
+    async fn listen_legacy(&self, state: Arc<State>) -> Result<Subscription, CallError> {
+        let dispatch = self.0.dispatch.clone();
+        dispatch.subscriptions.add(state.clone());
+        let acknowledged = self.legacy_subset(&state.filter);
+        // From here on dropping it takes back what has been done.
+        let subscription = Subscription {
+            state,
+            dispatch,
+            acknowledged,
+            ending: Ending::Unsubscribe(self.clone()),
+        };
+        for uri in &subscription.acknowledged.resource_uris {
+            self.quick("resources/subscribe", &|params| {
+                params.string("uri", uri);
+            })
+            .await?;
+        }
+        Ok(subscription)
+    }
+
+    /// What a legacy server will tell of, by its own account.
+    fn legacy_subset(&self, filter: &ListenFilter) -> ListenFilter {
+        let offered = &self.0.profile.capabilities;
+        let resources = offered.resources.as_ref();
+        let uris = if resources.is_some_and(|r| r.subscribe) {
+            filter.resource_uris.clone()
+        } else {
+            Vec::new()
+        };
+        ListenFilter {
+            tools: filter.tools && offered.tools.as_ref().is_some_and(|t| t.list_changed),
+            prompts: filter.prompts && offered.prompts.as_ref().is_some_and(|p| p.list_changed),
+            resources: filter.resources && resources.is_some_and(|r| r.list_changed),
+            resource_uris: uris,
+            task_ids: Vec::new(),
+        }
+    }
+
+    /// A request whose answer nobody waits for.
+    fn tell(&self, method: &'static str, members: &crate::request::Members<'_>) {
+        let options = CallOptions::default();
+        let ask = Ask::quick(method, &options);
+        self.0.engine.shared().tell(method, |id| self.params(&ask, id, None, members));
+    }
+}
+
+/// All subscriptions of a connection.
+#[derive(Debug, Default)]
+pub(crate) struct Subscriptions(Mutex<Vec<Arc<State>>>);
+
+impl Subscriptions {
+    fn lock(&self) -> MutexGuard<'_, Vec<Arc<State>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn add(&self, state: Arc<State>) {
+        self.lock().push(state);
+    }
+
+    fn remove(&self, state: &Arc<State>) {
+        self.lock().retain(|known| !Arc::ptr_eq(known, state));
+    }
+
+    pub(crate) fn end_all(&self) {
+        for state in self.lock().drain(..) {
+            state.end(None);
+        }
+    }
+
+    /// Delivers a notification to its subscribers, and returns it as an event for the handler.
+    pub(crate) fn route(&self, notification: &Notification) -> Option<ServerEvent> {
+        let params = notification.params.as_ref();
+        let id = params.and_then(|params| {
+            params.get("_meta")?.get(SUBSCRIPTION_ID)?.decode::<RequestId>().ok()
+        });
+        if notification.method == "notifications/subscriptions/acknowledged" {
+            let agreed = params.and_then(|params| params.get("notifications"));
+            let agreed = agreed.as_ref().map(ListenFilter::read).unwrap_or_default();
+            self.with(id.as_ref(), |state| state.acknowledge(agreed.clone()));
+            return None;
+        }
+        let event = event(notification);
+        match id {
+            // Of a subscription that has ended: nobody asked for this any more.
+            Some(id) if !self.with(Some(&id), |state| state.push(event.clone())) => None,
+            Some(_) => Some(event),
+            None => {
+                for state in self.lock().iter().filter(|state| state.id.get().is_none()) {
+                    if state.filter.wants(&event) {
+                        state.push(event.clone());
+                    }
+                }
+                Some(event)
+            }
+        }
+    }
+
+    /// Does something with the subscription `id`. Returns whether there is one.
+    fn with(&self, id: Option<&RequestId>, act: impl Fn(&State)) -> bool {
+        let known = self.lock();
+        let state = known.iter().find(|state| id.is_some() && state.id.get() == id);
+        state.map(|state| act(state)).is_some()
+    }
+}
+
+fn event(notification: &Notification) -> ServerEvent {
+    let params = notification.params.as_ref();
+    let text = |name| params.and_then(|params| params.get(name)?.decode::<String>().ok());
+    let known = match &*notification.method {
+        "notifications/tools/list_changed" => Some(ServerEvent::ToolsChanged),
+        "notifications/prompts/list_changed" => Some(ServerEvent::PromptsChanged),
+        "notifications/resources/list_changed" => Some(ServerEvent::ResourcesChanged),
+        "notifications/resources/updated" => {
+            text("uri").map(|uri| ServerEvent::ResourceUpdated { uri })
+        }
+        "notifications/message" => {
+            params.and_then(|params| params.decode().ok()).map(ServerEvent::Log)
+        }
+        "notifications/elicitation/complete" => text("elicitationId")
+            .map(|elicitation_id| ServerEvent::ElicitationComplete { elicitation_id }),
+        "notifications/tasks" | "notifications/tasks/status" => params
+            .and_then(|params| params.decode().ok())
+            .map(|task| ServerEvent::TaskUpdated(Box::new(task))),
+        _ => None,
+    };
+    known.unwrap_or_else(|| ServerEvent::Other(notification.clone()))
+}
+
+/// One subscription, as the reading side sees it.
+#[derive(Debug, Default)]
+struct State {
+    filter: ListenFilter,
+    /// The listen request's id. Legacy subscriptions have none.
+    id: OnceLock<RequestId>,
+    inner: Mutex<Queue>,
+}
+
+#[derive(Debug, Default)]
+struct Queue {
+    events: VecDeque<ServerEvent>,
+    missed: u64,
+    acknowledged: Option<ListenFilter>,
+    ended: bool,
+    error: Option<CallError>,
+    waker: Option<Waker>,
+}
+
+impl State {
+    fn lock(&self) -> MutexGuard<'_, Queue> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn update(&self, change: impl FnOnce(&mut Queue)) {
+        let waker = {
+            let mut queue = self.lock();
+            change(&mut queue);
+            queue.waker.take()
+        };
+        waker.into_iter().for_each(Waker::wake);
+    }
+
+    fn push(&self, event: ServerEvent) {
+        self.update(|queue| {
+            if queue.events.len() < KEPT {
+                queue.events.push_back(event);
+            } else {
+                queue.missed += 1;
+            }
+        });
+    }
+
+    fn acknowledge(&self, agreed: ListenFilter) {
+        self.update(|queue| queue.acknowledged = Some(agreed));
+    }
+
+    fn end(&self, error: Option<CallError>) {
+        self.update(|queue| {
+            queue.ended = true;
+            queue.error = error;
+        });
+    }
+
+    fn poll_ack(&self, cx: &mut Context<'_>) -> Poll<Result<ListenFilter, CallError>> {
+        let mut queue = self.lock();
+        if let Some(acknowledged) = queue.acknowledged.clone() {
+            return Poll::Ready(Ok(acknowledged));
+        }
+        if queue.ended {
+            let error = queue.error.take().unwrap_or(CallError::Cancelled);
+            return Poll::Ready(Err(error));
+        }
+        queue.waker = Some(cx.waker().clone());
+        Poll::Pending
+    }
+
+    fn poll_event(&self, cx: &mut Context<'_>) -> Poll<Option<ServerEvent>> {
+        let mut queue = self.lock();
+        if let Some(event) = queue.events.pop_front() {
+            return Poll::Ready(Some(event));
+        }
+        if queue.missed > 0 {
+            return Poll::Ready(Some(ServerEvent::Missed(std::mem::take(&mut queue.missed))));
+        }
+        if queue.ended {
+            return Poll::Ready(None);
+        }
+        queue.waker = Some(cx.waker().clone());
+        Poll::Pending
+    }
+}

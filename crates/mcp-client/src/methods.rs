@@ -1,0 +1,162 @@
+//! The rest of what a server can be asked.
+
+use std::{
+    collections::BTreeMap,
+    sync::{MutexGuard, PoisonError},
+};
+
+use mcp_jsonrpc::{ObjectWriter, RawJson};
+
+use crate::{
+    client::Client,
+    era::Era,
+    error::CallError,
+    options::CallOptions,
+    request::{Ask, problem},
+    types::{
+        Completion, GetPromptResult, Listing, LogLevel, Prompt, ReadPage, ReadResourceResult,
+        Resource, ResourceTemplate, TaskSupport, Tool,
+    },
+};
+
+/// What an argument to complete belongs to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(clippy::exhaustive_enums, reason = "the protocol's two")]
+pub enum CompletionTarget<'a> {
+    /// A prompt, by name.
+    Prompt(&'a str),
+    /// A resource template, by its text.
+    Resource(&'a str),
+}
+
+impl Client {
+    /// All tools, in the server's order. An entry that cannot be read costs only itself.
+    pub async fn list_tools(&self) -> Result<Listing<Tool>, CallError> {
+        let listing = self.list::<Tool>("tools/list").await?;
+        if self.era() == Era::Legacy && self.0.profile.capabilities.tasks.is_some() {
+            let required =
+                listing.items.iter().filter(|t| t.task_support() == TaskSupport::Required);
+            *self.task_tools() = required.map(|tool| tool.name.clone()).collect();
+        }
+        Ok(listing)
+    }
+
+    /// All resources.
+    pub async fn list_resources(&self) -> Result<Listing<Resource>, CallError> {
+        self.list("resources/list").await
+    }
+
+    /// All resource templates.
+    pub async fn list_resource_templates(&self) -> Result<Listing<ResourceTemplate>, CallError> {
+        self.list("resources/templates/list").await
+    }
+
+    /// All prompts.
+    pub async fn list_prompts(&self) -> Result<Listing<Prompt>, CallError> {
+        self.list("prompts/list").await
+    }
+
+    /// Reads a resource.
+    pub async fn read_resource(&self, uri: &str) -> Result<ReadResourceResult, CallError> {
+        let options = CallOptions::default();
+        let ask = Ask::call("resources/read", Some(uri), &options);
+        let page: ReadPage = self
+            .ask_to_the_end(&ask, &|params| {
+                params.string("uri", uri);
+            })
+            .await?;
+        Ok(page.into_result())
+    }
+
+    /// Fills a prompt in.
+    pub async fn get_prompt(
+        &self,
+        name: &str,
+        arguments: &BTreeMap<String, String>,
+    ) -> Result<GetPromptResult, CallError> {
+        let options = CallOptions::default();
+        let ask = Ask::call("prompts/get", Some(name), &options);
+        let arguments = RawJson::encode(arguments).map_err(CallError::Unsendable)?;
+        let members = |params: &mut ObjectWriter| {
+            params.string("name", name).raw("arguments", &arguments);
+        };
+        self.ask_to_the_end(&ask, &members).await
+    }
+
+    /// Ways to complete the argument `name`, which so far is `value`. `others` are the arguments that
+    /// are settled already.
+    pub async fn complete(
+        &self,
+        target: CompletionTarget<'_>,
+        name: &str,
+        value: &str,
+        others: &BTreeMap<String, String>,
+    ) -> Result<Completion, CallError> {
+        let options = CallOptions::default();
+        let ask = Ask::quick("completion/complete", &options);
+        let others = RawJson::encode(others).map_err(CallError::Unsendable)?;
+        let members = |params: &mut ObjectWriter| {
+            params.object("ref", |target_ref| match target {
+                CompletionTarget::Prompt(name) => {
+                    target_ref.string("type", "ref/prompt").string("name", name)
+                }
+                CompletionTarget::Resource(uri) => {
+                    target_ref.string("type", "ref/resource").string("uri", uri)
+                }
+            });
+            params.object("argument", |argument| {
+                argument.string("name", name).string("value", value)
+            });
+            if others != RawJson::empty_object() {
+                params.object("context", |context| context.raw("arguments", &others));
+            }
+        };
+        let raw = self.send(&ask, ask.method.into(), None, &members).await?;
+        let completion = raw.get("completion").ok_or_else(|| problem("`completion` is missing"));
+        completion
+            .and_then(|raw| raw.decode())
+            .map_err(|error| CallError::Shape { method: ask.method, error })
+    }
+
+    /// Asks a legacy server for log messages from this level on. Modern ones are told by
+    /// [`ClientOptions::log_level`](crate::ClientOptions::log_level).
+    pub async fn set_log_level(&self, level: LogLevel) -> Result<(), CallError> {
+        self.require(Era::Legacy, "setting a log level (it is an option of the connection)")?;
+        self.quick("logging/setLevel", &|params| {
+            params.string("level", level.as_str());
+        })
+        .await
+    }
+
+    /// Whether the server is alive. Modern servers have no ping, so they are asked who they are.
+    pub async fn ping(&self) -> Result<(), CallError> {
+        let method = if self.era() == Era::Legacy { "ping" } else { "server/discover" };
+        self.quick(method, &|_| {}).await
+    }
+
+    /// Tells a legacy server that [`Handler::roots`](crate::Handler::roots) has changed.
+    pub fn roots_changed(&self) {
+        if self.era() == Era::Legacy && self.0.dispatch.offered.roots_list_changed {
+            self.notify("notifications/roots/list_changed", None);
+        }
+    }
+
+    /// A request whose result says nothing.
+    pub(crate) async fn quick(
+        &self,
+        method: &'static str,
+        members: &crate::request::Members<'_>,
+    ) -> Result<(), CallError> {
+        let options = CallOptions::default();
+        let ask = Ask::quick(method, &options);
+        self.send(&ask, method.into(), None, members).await.map(drop)
+    }
+
+    pub(crate) fn must_run_as_task(&self, tool: &str) -> bool {
+        self.0.options.follow_tasks && self.task_tools().contains(tool)
+    }
+
+    fn task_tools(&self) -> MutexGuard<'_, std::collections::HashSet<String>> {
+        self.0.task_tools.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

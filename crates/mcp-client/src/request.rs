@@ -1,0 +1,199 @@
+//! Making one request: its params, its limits, its answer.
+
+use std::borrow::Cow;
+
+use mcp_jsonrpc::{CallId, CallLimits, ObjectWriter, Progress, RawJson, ShapeError};
+use serde::de::DeserializeOwned;
+
+use crate::{
+    client::Client,
+    era::Era,
+    error::CallError,
+    handler::ServerEvent,
+    options::CallOptions,
+    types::{CallToolResult, Completion, Extra, GetPromptResult, ReadPage, Task},
+};
+
+/// Writes the members of a request's params.
+pub(crate) type Members<'a> = dyn Fn(&mut ObjectWriter) + Send + Sync + 'a;
+
+/// A result that says whether it is complete.
+pub(crate) trait Answer: DeserializeOwned {
+    /// Members the type has no field for, `resultType` among them.
+    fn extra(&self) -> &Extra;
+}
+
+macro_rules! answers {
+    ($($type:ty)*) => {$(
+        impl Answer for $type {
+            fn extra(&self) -> &Extra {
+                &self.extra
+            }
+        }
+    )*};
+}
+answers! { CallToolResult GetPromptResult ReadPage Completion Task }
+
+/// A request about to be made.
+pub(crate) struct Ask<'a> {
+    pub(crate) method: &'static str,
+    /// The tool's name, for people who watch progress.
+    pub(crate) label: Option<&'a str>,
+    pub(crate) options: &'a CallOptions,
+    /// Long-running work: the limits of calls rather than those of quick requests, and a progress token.
+    pub(crate) is_call: bool,
+}
+
+impl<'a> Ask<'a> {
+    /// A request that should be answered quickly.
+    pub(crate) fn quick(method: &'static str, options: &'a CallOptions) -> Self {
+        Self { method, label: None, options, is_call: false }
+    }
+
+    /// A request that may take its time.
+    pub(crate) fn call(
+        method: &'static str,
+        label: Option<&'a str>,
+        options: &'a CallOptions,
+    ) -> Self {
+        Self { method, label, options, is_call: true }
+    }
+}
+
+impl Client {
+    /// Makes a request of any method, for what nobody has modelled yet.
+    ///
+    /// `params` must be an object, if anything; what the era wants in its `_meta` is added. The result
+    /// comes back as it is, whatever its type.
+    pub async fn request(
+        &self,
+        method: impl Into<Cow<'static, str>>,
+        params: Option<RawJson>,
+        options: CallOptions,
+    ) -> Result<RawJson, CallError> {
+        if params.as_ref().is_some_and(|params| !params.is_object()) {
+            return Err(CallError::Unsendable(problem("params must be an object")));
+        }
+        let method = method.into();
+        let ask = Ask::call("request", None, &options);
+        let (own_meta, rest) = split_meta(params);
+        self.send(&ask, method, own_meta.as_ref(), &|writer| {
+            writer.splice(&rest);
+        })
+        .await
+    }
+
+    /// Sends a notification of any method.
+    pub fn notify(&self, method: &'static str, params: Option<RawJson>) {
+        self.0.engine.shared().notify(method, params);
+    }
+
+    /// Makes a request and reads its result, which comes as text too for those who may have to read
+    /// it as something else.
+    pub(crate) async fn ask_raw<T: Answer>(
+        &self,
+        ask: &Ask<'_>,
+        members: &Members<'_>,
+    ) -> Result<(T, RawJson), CallError> {
+        let raw = self.send(ask, ask.method.into(), None, members).await?;
+        match raw.decode() {
+            Ok(answer) => Ok((answer, raw)),
+            Err(error) => Err(CallError::Shape { method: ask.method, error }),
+        }
+    }
+
+    pub(crate) async fn send(
+        &self,
+        ask: &Ask<'_>,
+        method: Cow<'static, str>,
+        own_meta: Option<&RawJson>,
+        members: &Members<'_>,
+    ) -> Result<RawJson, CallError> {
+        let shared = self.0.engine.shared();
+        let hear = |progress: Progress| self.hear(ask, progress);
+        let on_progress: Option<&(dyn Fn(Progress) + Send + Sync)> = ask.is_call.then_some(&hear);
+        let params = |id| self.params(ask, id, own_meta, members);
+        let answer = shared.call(method, self.limits(ask), on_progress, params).await;
+        answer.map_err(|failure| CallError::new(ask.method, failure, shared.report()))
+    }
+
+    fn hear(&self, ask: &Ask<'_>, progress: Progress) {
+        if let Some(on_progress) = &ask.options.on_progress {
+            on_progress(progress.clone());
+        }
+        let call =
+            ask.label.map_or_else(|| ask.method.into(), |label| format!("{} {label}", ask.method));
+        self.0.dispatch.tell(ServerEvent::Progress { call, progress });
+    }
+
+    fn limits(&self, ask: &Ask<'_>) -> CallLimits {
+        let options = &self.0.options;
+        let mut limits = CallLimits::default();
+        let (idle, total) = if ask.is_call {
+            (Some(options.call_idle_timeout), Some(options.call_total_timeout))
+        } else {
+            (None, Some(options.request_timeout))
+        };
+        limits.idle = ask.options.idle_timeout.or(idle);
+        limits.total = ask.options.total_timeout.or(total);
+        limits
+    }
+
+    /// The params of one request: what its era demands, then its own members.
+    pub(crate) fn params(
+        &self,
+        ask: &Ask<'_>,
+        id: CallId,
+        own_meta: Option<&RawJson>,
+        members: &Members<'_>,
+    ) -> Option<RawJson> {
+        let era_meta = self.0.meta.as_ref();
+        let extra = &ask.options.meta;
+        let mut params = ObjectWriter::with_capacity(if era_meta.is_some() { 512 } else { 128 });
+        if era_meta.is_some() || own_meta.is_some() || ask.is_call || !extra.is_empty() {
+            params.object("_meta", |meta| {
+                era_meta.into_iter().chain(own_meta).for_each(|object| {
+                    meta.splice(object);
+                });
+                if ask.is_call {
+                    meta.integer("progressToken", id.get());
+                }
+                for (name, value) in extra {
+                    meta.raw(name, value);
+                }
+                meta
+            });
+        }
+        members(&mut params);
+        let params = params.finish();
+        (params != RawJson::empty_object()).then_some(params)
+    }
+
+    pub(crate) fn require(&self, era: Era, what: &'static str) -> Result<(), CallError> {
+        if self.era() == era { Ok(()) } else { Err(CallError::Unsupported(what)) }
+    }
+}
+
+/// Takes `_meta` out of params that bring their own.
+fn split_meta(params: Option<RawJson>) -> (Option<RawJson>, RawJson) {
+    let Some(params) = params else { return (None, RawJson::empty_object()) };
+    let Some(meta) = params.get("_meta") else { return (None, params) };
+    let mut rest = ObjectWriter::new();
+    for (name, value) in params.members().filter(|(name, _)| name != "_meta") {
+        rest.raw(&name, &value);
+    }
+    (Some(meta), rest.finish())
+}
+
+/// No `resultType` means complete, as in every server older than that member.
+pub(crate) fn is_complete(extra: &Extra) -> bool {
+    extra.get("resultType").is_none_or(|kind| kind.as_str() == r#""complete""#)
+}
+
+pub(crate) fn unexpected_type(method: &'static str) -> CallError {
+    CallError::Shape { method, error: problem("`resultType` is not one this method may have") }
+}
+
+pub(crate) fn problem(text: impl std::fmt::Display) -> ShapeError {
+    serde::de::Error::custom(text)
+}

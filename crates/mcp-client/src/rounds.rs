@@ -1,0 +1,167 @@
+//! Requests that a server answers with questions first.
+//!
+//! In the modern era a server cannot ask its host anything by itself. It answers a call with
+//! `input_required` and what it needs; the call is then made again with the answers, as often as it takes.
+//! The 2025-11-25 revision had a small ancestor of this: the error -32042, with pages for the user to visit.
+
+use std::time::Duration;
+
+use mcp_jsonrpc::{ErrorObject, ObjectWriter, RawJson};
+
+use crate::{
+    client::Client,
+    era::Era,
+    error::CallError,
+    inputs,
+    request::{Answer, Ask, Members, is_complete, problem, unexpected_type},
+    types::Extra,
+};
+
+const URL_ELICITATION_REQUIRED: i64 = -32042;
+/// The first wait when a server gives no questions, only a state: it is shedding load.
+const FIRST_PAUSE: Duration = Duration::from_millis(100);
+const LONGEST_PAUSE: Duration = Duration::from_secs(5);
+
+/// What a finished call left behind.
+pub(crate) enum Finished<T> {
+    /// Its result.
+    Complete(T),
+    /// A result of a type only some methods may have, as text.
+    Other(T, RawJson),
+}
+
+/// What goes into the next round.
+#[derive(Default)]
+struct Round {
+    responses: Option<RawJson>,
+    /// The server's own string, sent back as the very text it came in.
+    state: Option<RawJson>,
+}
+
+impl Client {
+    /// Makes a call and answers whatever the server asks in between.
+    pub(crate) async fn ask_in_rounds<T: Answer>(
+        &self,
+        ask: &Ask<'_>,
+        members: &Members<'_>,
+    ) -> Result<Finished<T>, CallError> {
+        let mut round = Round::default();
+        for rounds in 0..=self.0.options.max_rounds {
+            let with_answers = |params: &mut ObjectWriter| {
+                members(params);
+                round.responses.iter().for_each(|raw| {
+                    params.raw("inputResponses", raw);
+                });
+                round.state.iter().for_each(|raw| {
+                    params.raw("requestState", raw);
+                });
+            };
+            let (answer, raw) = match self.ask_raw::<T>(ask, &with_answers).await {
+                Err(CallError::Rejected(error)) if self.wants_visits(&error) => {
+                    self.visit_pages(ask.method, error).await?;
+                    round = Round::default();
+                    continue;
+                }
+                answer => answer?,
+            };
+            if self.era() == Era::Legacy || is_complete(answer.extra()) {
+                return Ok(match answer.extra().get("task") {
+                    Some(_) if self.era() == Era::Legacy => Finished::Other(answer, raw),
+                    _ => Finished::Complete(answer),
+                });
+            }
+            if answer.extra().get("resultType").map(RawJson::as_str) != Some(r#""input_required""#)
+            {
+                return Ok(Finished::Other(answer, raw));
+            }
+            round = self.next_round(ask.method, answer.extra(), rounds).await?;
+        }
+        Err(CallError::TooManyRounds { rounds: self.0.options.max_rounds })
+    }
+
+    /// The same, for methods that must end in a plain result.
+    pub(crate) async fn ask_to_the_end<T: Answer>(
+        &self,
+        ask: &Ask<'_>,
+        members: &Members<'_>,
+    ) -> Result<T, CallError> {
+        match self.ask_in_rounds(ask, members).await? {
+            Finished::Complete(answer) => Ok(answer),
+            Finished::Other(..) => Err(unexpected_type(ask.method)),
+        }
+    }
+
+    async fn next_round(
+        &self,
+        method: &'static str,
+        interim: &Extra,
+        rounds: u32,
+    ) -> Result<Round, CallError> {
+        let state = interim.get("requestState").filter(|state| !state.is_null()).cloned();
+        let Some(requests) = interim.get("inputRequests").filter(|requests| !requests.is_null())
+        else {
+            if state.is_none() {
+                let error =
+                    problem("`input_required` with neither `inputRequests` nor `requestState`");
+                return Err(CallError::Shape { method, error });
+            }
+            let pause = FIRST_PAUSE.saturating_mul(1 << rounds.min(10)).min(LONGEST_PAUSE);
+            tokio::time::sleep(pause).await;
+            return Ok(Round { responses: None, state });
+        };
+        Ok(Round { responses: Some(self.answer_all(method, requests).await?), state })
+    }
+
+    /// Answers every question of an `inputRequests` object. All of them, or the call fails.
+    pub(crate) async fn answer_all(
+        &self,
+        method: &'static str,
+        requests: &RawJson,
+    ) -> Result<RawJson, CallError> {
+        let mut responses = ObjectWriter::new();
+        for (key, request) in requests.members() {
+            let asked = request.get("method").and_then(|asked| asked.decode::<String>().ok());
+            let Some(asked) = asked else {
+                let error = problem(format_args!("inputRequests.{key}: `method` is missing"));
+                return Err(CallError::Shape { method, error });
+            };
+            let dispatch = &self.0.dispatch;
+            let params = request.get("params");
+            let answer =
+                inputs::obtain(&*dispatch.handler, &dispatch.offered, &asked, params.as_ref())
+                    .await;
+            responses.raw(&key, &answer.map_err(|error| error.into_call_error(method))?);
+        }
+        Ok(responses.finish())
+    }
+
+    fn wants_visits(&self, error: &ErrorObject) -> bool {
+        self.era() == Era::Legacy
+            && error.code == URL_ELICITATION_REQUIRED
+            && self.0.dispatch.offered.elicitation_url
+    }
+
+    /// Sends the user to the pages that a call needs first. A refusal ends the call with the
+    /// server's own error.
+    async fn visit_pages(&self, method: &'static str, error: ErrorObject) -> Result<(), CallError> {
+        let pages = error.data.as_ref().and_then(|data| data.get("elicitations"));
+        let pages: Vec<RawJson> = pages.and_then(|pages| pages.decode().ok()).unwrap_or_default();
+        if pages.is_empty() {
+            return Err(CallError::Rejected(error));
+        }
+        let dispatch = &self.0.dispatch;
+        for page in pages {
+            let answer = inputs::obtain(
+                &*dispatch.handler,
+                &dispatch.offered,
+                "elicitation/create",
+                Some(&page),
+            );
+            let answer = answer.await.map_err(|error| error.into_call_error(method))?;
+            if answer.get("action").as_ref().map(RawJson::as_str) != Some(r#""accept""#) {
+                return Err(CallError::Rejected(error));
+            }
+        }
+        Ok(())
+    }
+}

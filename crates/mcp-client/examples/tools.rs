@@ -1,5 +1,7 @@
 //! Lists the tools of any stdio server: `cargo run -p mcp-client --example tools -- PROGRAM [ARG…]`.
 
+#![expect(clippy::print_stdout, reason = "an example talks to people")]
+
 use mcp_client::{Client, ClientOptions};
 use mcp_transport::{Stdio, StdioOptions};
 
@@ -10,11 +12,11 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     command.args = words.collect();
 
     let client = Client::connect(&Stdio::new(command), ClientOptions::default()).await?;
-    eprintln!("{} speaks {}", name(&client), client.server().version);
+    println!("{} speaks {}", name(&client), client.server().version);
     for tool in client.list_tools().await? {
-        eprintln!("  {}: {}", tool.name, tool.description.unwrap_or_default());
+        println!("  {}: {}", tool.name, tool.description.unwrap_or_default());
     }
-    eprintln!("{}", client.close().await);
+    println!("{}", client.close().await);
     Ok(())
 }
 

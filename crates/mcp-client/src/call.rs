@@ -1,10 +1,11 @@
 //! Calling a tool.
 
-use std::{fmt, future::IntoFuture};
+use std::{fmt, future::IntoFuture, time::Duration};
 
 use futures::future::BoxFuture;
-use mcp_jsonrpc::{ObjectWriter, RawJson, ShapeError};
+use mcp_jsonrpc::{ObjectWriter, RawJson, ShapeError, Timeout};
 use serde::Serialize;
+use tokio::time::timeout;
 
 use crate::{
     client::Client,
@@ -80,15 +81,21 @@ impl ToolCall<'_> {
         let ask = Ask::call("tools/call", Some(name), &options);
         match client.ask_in_rounds::<CallToolResult>(&ask, &members).await? {
             Finished::Complete(result) => Ok(result),
+            // A member that happens to be called `task`.
+            Finished::Other(result, _) if client.era() == Era::Legacy && !as_task => Ok(result),
             Finished::Other(result, raw) => {
-                let is_task = match client.era() {
-                    Era::Legacy => true,
-                    Era::Modern => {
-                        let kind = result.extra.get("resultType").map(RawJson::as_str);
-                        client.0.options.follow_tasks && kind == Some(r#""task""#)
-                    }
+                let kind = result.extra.get("resultType").map(RawJson::as_str);
+                let is_task = as_task || client.0.options.follow_tasks && kind == Some(r#""task""#);
+                if !is_task {
+                    return Err(unexpected_type(ask.method));
+                }
+                let limits = client.limits(&ask);
+                let within = limits.total.unwrap_or(Duration::MAX);
+                let timed_out = |_| CallError::TimedOut {
+                    method: ask.method,
+                    timeout: Timeout::new(true, limits.idle, limits.total),
                 };
-                if is_task { client.follow(&raw).await } else { Err(unexpected_type(ask.method)) }
+                timeout(within, client.follow(&raw)).await.map_err(timed_out)?
             }
         }
     }

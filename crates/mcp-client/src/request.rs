@@ -126,7 +126,7 @@ impl Client {
         self.0.dispatch.tell(ServerEvent::Progress { call, progress });
     }
 
-    fn limits(&self, ask: &Ask<'_>) -> CallLimits {
+    pub(crate) fn limits(&self, ask: &Ask<'_>) -> CallLimits {
         let options = &self.0.options;
         let mut limits = CallLimits::default();
         let (idle, total) = if ask.is_call {

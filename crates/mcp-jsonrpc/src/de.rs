@@ -11,8 +11,9 @@ use serde::de::{
 
 use crate::{
     raw::RAW_TOKEN,
-    scan::{MAX_DEPTH, RawString, Scanner},
+    scan::{RawString, Scanner},
     shape::ShapeError,
+    skip::MAX_DEPTH,
 };
 
 /// Reads one value from `text`, all of it.

@@ -15,6 +15,7 @@ mod peer;
 mod raw;
 mod scan;
 mod shape;
+mod skip;
 
 pub use crate::{
     decode::{DecodeError, Decoded, decode, salvage_id},

@@ -1,0 +1,258 @@
+//! Where JSON values end: plain functions over bytes, and the only hot loops of this crate.
+//!
+//! Each takes the position where something starts and returns the position behind it, having
+//! checked every byte on the way. Positions live in registers and errors are made elsewhere, which
+//! is what lets these loops run several times faster than the code that calls them.
+
+/// How deeply values may nest. The same limit `serde_json` has, so that whatever we accept can
+/// still be read by it later.
+pub(crate) const MAX_DEPTH: u32 = 127;
+
+/// Why a value could not be stepped over, and where.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Stop {
+    pub(crate) at: usize,
+    pub(crate) fault: Fault,
+}
+
+/// What is wrong there.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Fault {
+    /// This belongs there, and something else stands there.
+    Expected(&'static str),
+    /// This stands there, and it is not JSON.
+    Syntax(&'static str),
+}
+
+#[cold]
+fn expected(what: &'static str, at: usize) -> Stop {
+    Stop { at, fault: Fault::Expected(what) }
+}
+
+#[cold]
+fn syntax(what: &'static str, at: usize) -> Stop {
+    Stop { at, fault: Fault::Syntax(what) }
+}
+
+/// Past the white space at `at`.
+#[inline]
+pub(crate) fn space(bytes: &[u8], mut at: usize) -> usize {
+    while matches!(bytes.get(at), Some(b' ' | b'\t' | b'\n' | b'\r')) {
+        at += 1;
+    }
+    at
+}
+
+/// Past the value that starts at `at`.
+pub(crate) fn value(bytes: &[u8], mut at: usize) -> Result<usize, Stop> {
+    // One bit for each open container, 1 for an object: no recursion, no allocation.
+    let mut kinds: u128 = 0;
+    let mut depth: u32 = 0;
+    'value: loop {
+        at = space(bytes, at);
+        match bytes.get(at) {
+            Some(b'"') => at = string(bytes, at + 1)?.0,
+            Some(&open @ (b'{' | b'[')) => {
+                if depth >= MAX_DEPTH {
+                    return Err(syntax("values nested too deeply", at));
+                }
+                depth += 1;
+                kinds = kinds << 1 | u128::from(open == b'{');
+                at = space(bytes, at + 1);
+                // An opening bracket and its closing one are two apart in ASCII.
+                if bytes.get(at) != Some(&(open + 2)) {
+                    if open == b'{' {
+                        at = name(bytes, at)?;
+                    }
+                    continue 'value;
+                }
+            }
+            Some(b'-' | b'0'..=b'9') => at = number(bytes, at)?,
+            Some(b't') => at = literal(bytes, at, "true")?,
+            Some(b'f') => at = literal(bytes, at, "false")?,
+            Some(b'n') => at = literal(bytes, at, "null")?,
+            _ => return Err(expected("a JSON value", at)),
+        }
+        // A value just ended, or a container was opened that is empty.
+        while depth > 0 {
+            let in_object = kinds & 1 == 1;
+            at = space(bytes, at);
+            match bytes.get(at) {
+                Some(b',') => {
+                    at += 1;
+                    if in_object {
+                        at = name(bytes, space(bytes, at))?;
+                    }
+                    continue 'value;
+                }
+                Some(b'}') if in_object => at += 1,
+                Some(b']') if !in_object => at += 1,
+                _ => return Err(expected("a comma or a closing bracket", at)),
+            }
+            kinds >>= 1;
+            depth -= 1;
+        }
+        return Ok(at);
+    }
+}
+
+/// Past `"name":`.
+#[inline]
+fn name(bytes: &[u8], at: usize) -> Result<usize, Stop> {
+    if bytes.get(at) != Some(&b'"') {
+        return Err(expected("a string", at));
+    }
+    let at = space(bytes, string(bytes, at + 1)?.0);
+    if bytes.get(at) == Some(&b':') { Ok(at + 1) } else { Err(expected("a colon", at)) }
+}
+
+/// Past the string whose first character, not quote, is at `at`; and whether it has escapes.
+#[inline]
+pub(crate) fn string(bytes: &[u8], mut at: usize) -> Result<(usize, bool), Stop> {
+    let mut escaped = false;
+    loop {
+        at = plain(bytes, at);
+        match bytes.get(at) {
+            Some(b'"') => return Ok((at + 1, escaped)),
+            Some(b'\\') => {
+                escaped = true;
+                at = escape(bytes, at)?;
+            }
+            Some(_) => return Err(syntax("a control character in a string", at)),
+            None => return Err(syntax("a string without an end", at)),
+        }
+    }
+}
+
+/// Past the escape sequence at `at`.
+#[inline]
+pub(crate) fn escape(bytes: &[u8], at: usize) -> Result<usize, Stop> {
+    match bytes.get(at + 1) {
+        Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => Ok(at + 2),
+        Some(b'u')
+            if bytes
+                .get(at + 2..at + 6)
+                .is_some_and(|hex| hex.iter().all(u8::is_ascii_hexdigit)) =>
+        {
+            Ok(at + 6)
+        }
+        _ => Err(syntax("an unknown escape in a string", at)),
+    }
+}
+
+/// Past the number at `at`.
+#[inline]
+pub(crate) fn number(bytes: &[u8], mut at: usize) -> Result<usize, Stop> {
+    at += usize::from(bytes.get(at) == Some(&b'-'));
+    at = match bytes.get(at) {
+        Some(b'0') => at + 1,
+        Some(b'1'..=b'9') => digits(bytes, at),
+        _ => return Err(expected("a number", at)),
+    };
+    if bytes.get(at) == Some(&b'.') {
+        let end = digits(bytes, at + 1);
+        if end == at + 1 {
+            return Err(syntax("a number that ends in a point", at));
+        }
+        at = end;
+    }
+    if matches!(bytes.get(at), Some(b'e' | b'E')) {
+        let start = at + 1 + usize::from(matches!(bytes.get(at + 1), Some(b'+' | b'-')));
+        let end = digits(bytes, start);
+        if end == start {
+            return Err(syntax("a number without its exponent", at));
+        }
+        at = end;
+    }
+    Ok(at)
+}
+
+#[inline]
+fn digits(bytes: &[u8], mut at: usize) -> usize {
+    while matches!(bytes.get(at), Some(b'0'..=b'9')) {
+        at += 1;
+    }
+    at
+}
+
+/// Past `word`, which is a literal.
+#[inline]
+pub(crate) fn literal(bytes: &[u8], at: usize, word: &'static str) -> Result<usize, Stop> {
+    let end = at + word.len();
+    if bytes.get(at..end) == Some(word.as_bytes()) {
+        Ok(end)
+    } else {
+        Err(syntax("an unknown word", at))
+    }
+}
+
+const ONES: u64 = u64::MAX / 255;
+const HIGH: u64 = ONES << 7;
+/// Names and short values are shorter than this.
+const SHORT: usize = 32;
+
+/// The position of the first quote, backslash or control character from `at` on, or the end.
+///
+/// Names and short values are done eight bytes at a time. Long ones go through a loop that the
+/// compiler turns into vector instructions, which is what a megabyte of text wants.
+#[inline]
+fn plain(bytes: &[u8], mut at: usize) -> usize {
+    let long = at + SHORT;
+    while let Some(word) = bytes.get(at..).and_then(<[u8]>::first_chunk::<8>) {
+        let special = special_bytes(u64::from_le_bytes(*word));
+        if special != 0 {
+            return at + special.trailing_zeros() as usize / 8;
+        }
+        at += 8;
+        if at == long {
+            at = plain_blocks(bytes, at);
+        }
+    }
+    bytes[at..].iter().position(|&b| is_special(b)).map_or(bytes.len(), |n| at + n)
+}
+
+/// Past the blocks from `at` on that have nothing special in them.
+fn plain_blocks(bytes: &[u8], at: usize) -> usize {
+    let (blocks, _) = bytes[at..].as_chunks::<32>();
+    let plain = blocks.iter().take_while(|block| is_plain(block)).count();
+    at + plain * 32
+}
+
+/// Looks at all of `block` even when its first byte decides: that is what makes it vectors.
+#[inline]
+pub(crate) fn is_plain(block: &[u8; 32]) -> bool {
+    block.iter().fold(0, |seen, &byte| seen | u8::from(is_special(byte))) == 0
+}
+
+#[inline]
+pub(crate) fn is_special(byte: u8) -> bool {
+    (byte == b'"') | (byte == b'\\') | (byte < 0x20)
+}
+
+/// The high bit of each byte in `word` that is special. Bits above the lowest set one may be
+/// wrong (borrows travel upwards), which is why callers look at the lowest only.
+#[inline]
+pub(crate) fn special_bytes(word: u64) -> u64 {
+    let zero_in = |x: u64| x.wrapping_sub(ONES) & !x;
+    let control = word.wrapping_sub(ONES * 0x20) & !word;
+    let quote = zero_in(word ^ (ONES * u64::from(b'"')));
+    let backslash = zero_in(word ^ (ONES * u64::from(b'\\')));
+    (control | quote | backslash) & HIGH
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_special_byte_is_found_at_every_offset() {
+        for length in 0..200 {
+            for special in [b'"', b'\\', 0x1f, b'\n'] {
+                let mut bytes = vec![b'x'; length];
+                bytes.push(special);
+                bytes.extend_from_slice("é\"\\".as_bytes());
+                assert_eq!(plain(&bytes, 0), length);
+            }
+        }
+    }
+}

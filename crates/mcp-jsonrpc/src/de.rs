@@ -4,17 +4,14 @@
 //! message instead of copies, skipping what nobody asked for runs at memory speed, and an error
 //! names the member it happened in.
 
+use std::borrow::Cow;
+
 use serde::de::{
     self, DeserializeSeed, EnumAccess, IntoDeserializer, MapAccess, SeqAccess, VariantAccess,
     Visitor,
 };
 
-use crate::{
-    raw::RAW_TOKEN,
-    scan::{RawString, Scanner},
-    shape::ShapeError,
-    skip::MAX_DEPTH,
-};
+use crate::{raw::RAW_TOKEN, scan::Scanner, shape::ShapeError, skip::MAX_DEPTH};
 
 /// Reads one value from `text`, all of it.
 pub(crate) fn from_str<'de, T: de::Deserialize<'de>>(text: &'de str) -> Result<T, ShapeError> {
@@ -30,14 +27,14 @@ struct Decoder<'de> {
 }
 
 impl<'de> Decoder<'de> {
+    #[inline]
     fn visit_string<V: Visitor<'de>>(
-        raw: RawString<'de>,
+        text: Cow<'de, str>,
         visitor: V,
     ) -> Result<V::Value, ShapeError> {
-        if raw.escaped {
-            visitor.visit_string(crate::escape::unescape(raw.text))
-        } else {
-            visitor.visit_borrowed_str(raw.text)
+        match text {
+            Cow::Borrowed(text) => visitor.visit_borrowed_str(text),
+            Cow::Owned(text) => visitor.visit_string(text),
         }
     }
 
@@ -82,7 +79,7 @@ impl<'de> Decoder<'de> {
     fn mapping<V: Visitor<'de>>(&mut self, visitor: V) -> Result<V::Value, ShapeError> {
         self.scanner.expect(b'{', "an object")?;
         self.nested(|decoder| {
-            let mut members = Members { decoder, key: "", first: true, done: false };
+            let mut members = Members { decoder, key_at: 0, first: true, done: false };
             let value = visitor.visit_map(&mut members)?;
             members.finish()?;
             Ok(value)
@@ -241,7 +238,7 @@ impl<'de> de::Deserializer<'de> for &mut Decoder<'de> {
     ) -> Result<V::Value, ShapeError> {
         match self.scanner.peek() {
             Some(b'"') => {
-                let variant = self.scanner.string()?.unescape();
+                let variant = self.scanner.string()?;
                 visitor.visit_enum(variant.as_ref().into_deserializer())
             }
             Some(b'{') => {
@@ -307,8 +304,8 @@ impl<'de> SeqAccess<'de> for &mut Elements<'_, 'de> {
 
 struct Members<'a, 'de> {
     decoder: &'a mut Decoder<'de>,
-    /// The last name read, kept for errors in its value.
-    key: &'de str,
+    /// Where the last name stands, for errors in its value.
+    key_at: usize,
     first: bool,
     done: bool,
 }
@@ -342,9 +339,8 @@ impl<'de> MapAccess<'de> for &mut Members<'_, 'de> {
             _ => return Err(scanner.unexpected("a comma or the end of the object")),
         }
         self.first = false;
-        let key = scanner.key()?;
-        self.key = key.text;
-        seed.deserialize(Key(key)).map(Some)
+        self.key_at = scanner.at();
+        seed.deserialize(Key(scanner.key()?)).map(Some)
     }
 
     #[inline]
@@ -354,18 +350,21 @@ impl<'de> MapAccess<'de> for &mut Members<'_, 'de> {
     ) -> Result<V::Value, ShapeError> {
         match seed.deserialize(&mut *self.decoder) {
             Ok(value) => Ok(value),
-            Err(error) => Err(error.inside_member(self.key)),
+            Err(error) => {
+                let name = self.decoder.scanner.back_at(self.key_at).string();
+                Err(error.inside_member(&name.unwrap_or_default()))
+            }
         }
     }
 }
 
 /// A member's name. Maps keyed by numbers get to parse it.
-struct Key<'de>(RawString<'de>);
+struct Key<'de>(Cow<'de, str>);
 
 macro_rules! numeric_keys {
     ($($method:ident $visit:ident)*) => {$(
         fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ShapeError> {
-            match self.0.text.parse() {
+            match self.0.parse() {
                 Ok(number) => visitor.$visit(number),
                 Err(_) => Err(ShapeError::new("expected a number as the member's name")),
             }
@@ -401,7 +400,7 @@ impl<'de> de::Deserializer<'de> for Key<'de> {
         _variants: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, ShapeError> {
-        visitor.visit_enum(self.0.unescape().as_ref().into_deserializer())
+        visitor.visit_enum(self.0.as_ref().into_deserializer())
     }
 
     serde::forward_to_deserialize_any! {

@@ -157,13 +157,13 @@ fn envelope(scanner: &mut Scanner<'_>, frame: &Bytes) -> Result<Option<Message>,
         first = false;
         let key = scanner.key().map_err(|_| DecodeError::NotJson)?;
         let value = scanner.skip_value().map_err(|_| DecodeError::NotJson)?;
-        found.set(key.text, value);
+        found.set(&key, value);
     }
     Ok(found.into_message(frame))
 }
 
 fn string(value: &str) -> Option<std::borrow::Cow<'_, str>> {
-    Scanner::new(value).string().ok().map(crate::scan::RawString::unescape)
+    Scanner::new(value).string().ok()
 }
 
 fn request_id(value: &str) -> Option<RequestId> {
@@ -206,7 +206,7 @@ fn id_in_head(head: &[u8]) -> Option<RequestId> {
     scanner.expect(b'{', "an object").ok()?;
     loop {
         let key = scanner.key().ok()?;
-        match key.text {
+        match &*key {
             // A request or a notification: nobody is waiting for it.
             "method" => return None,
             "id" => {

@@ -1,48 +1,86 @@
 //! Turning escaped JSON strings into text, and text into escaped JSON strings.
 
-/// The text that `escaped` stands for.
+use crate::skip::{self, Stop};
+
+/// Reads the string whose first character, not quote, is at `start`, and of which everything
+/// before the first escape, at `at`, is known to be plain. Returns its text and where it ends.
 ///
-/// `escaped` has been through the scanner, so every sequence is well formed. A surrogate without
-/// its partner, which JavaScript servers do send, becomes U+FFFD instead of failing the message.
-pub(crate) fn unescape(escaped: &str) -> String {
-    let mut text = String::with_capacity(escaped.len());
-    let mut rest = escaped;
-    while let Some(at) = memchr::memchr(b'\\', rest.as_bytes()) {
-        text.push_str(&rest[..at]);
-        let kind = rest.as_bytes().get(at + 1).copied().unwrap_or(b'\\');
-        let mut used = 2;
-        text.push(match kind {
-            b'b' => '\u{8}',
-            b'f' => '\u{c}',
-            b'n' => '\n',
-            b'r' => '\r',
-            b't' => '\t',
-            b'u' => {
-                let (character, length) = code_point(&rest[at..]);
-                used = length;
-                character
-            }
-            other => char::from(other),
-        });
-        rest = rest.get(at + used..).unwrap_or_default();
+/// Checks and unescapes in one pass. A surrogate without its partner, which JavaScript servers do
+/// send, becomes U+FFFD instead of failing the message.
+pub(crate) fn read_string(
+    json: &str,
+    start: usize,
+    mut at: usize,
+) -> Result<(String, usize), Stop> {
+    let bytes = json.as_bytes();
+    // Nobody knows how long it is going to be. Room that is not used is not paid for.
+    let mut text = Vec::with_capacity((2 * (at - start)).clamp(64, 64 << 10));
+    text.extend_from_slice(&bytes[start..at]);
+    loop {
+        if bytes.get(at) == Some(&b'\\') {
+            at = unescape(bytes, at, &mut text)?;
+        } else {
+            let end = skip::closing_quote(bytes, at)?;
+            // Whole characters went in, so whole characters come out.
+            let text = String::from_utf8(text)
+                .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned());
+            return Ok((text, end));
+        }
+        at = copy_plain(bytes, at, &mut text);
     }
-    text.push_str(rest);
-    text
 }
 
-/// The character that starts with `\uXXXX`, and how many bytes it takes.
-fn code_point(text: &str) -> (char, usize) {
-    let unit = |at: usize| {
-        text.get(at + 2..at + 6)
-            .filter(|_| text[at..].starts_with("\\u"))
-            .and_then(|hex| u16::from_str_radix(hex, 16).ok())
-    };
-    let Some(first) = unit(0) else { return (char::REPLACEMENT_CHARACTER, text.len().min(6)) };
-    if let Some(character) = char::from_u32(u32::from(first)) {
-        return (character, 6);
+/// Appends what is plain from `at` on, and returns where that ends.
+///
+/// Where escapes are close together, copying eight bytes and taking some back is faster than
+/// finding out first how many to copy.
+#[inline]
+fn copy_plain(bytes: &[u8], mut at: usize, text: &mut Vec<u8>) -> usize {
+    for _ in 0..4 {
+        let Some(word) = bytes.get(at..).and_then(<[u8]>::first_chunk::<8>) else { break };
+        text.extend_from_slice(word);
+        if let Some(plain) = skip::first_special(*word) {
+            text.truncate(text.len() - 8 + plain);
+            return at + plain;
+        }
+        at += 8;
     }
-    let pair = unit(6).and_then(|second| char::decode_utf16([first, second]).next()?.ok());
-    pair.map_or((char::REPLACEMENT_CHARACTER, 6), |character| (character, 12))
+    let end = skip::plain(bytes, skip::plain_blocks(bytes, at));
+    text.extend_from_slice(&bytes[at..end]);
+    end
+}
+
+/// Appends what the escape sequence at `at` stands for, and returns where it ends.
+#[inline]
+fn unescape(bytes: &[u8], at: usize, text: &mut Vec<u8>) -> Result<usize, Stop> {
+    text.push(match bytes.get(at + 1) {
+        Some(&same @ (b'"' | b'\\' | b'/')) => same,
+        Some(b'n') => b'\n',
+        Some(b't') => b'\t',
+        Some(b'r') => b'\r',
+        Some(b'b') => 0x08,
+        Some(b'f') => 0x0c,
+        _ => {
+            let (character, end) = code_point(bytes, at)?;
+            text.extend_from_slice(character.encode_utf8(&mut [0; 4]).as_bytes());
+            return Ok(end);
+        }
+    });
+    Ok(at + 2)
+}
+
+/// The character that starts with the `\uXXXX` at `at`, and where it ends.
+fn code_point(bytes: &[u8], at: usize) -> Result<(char, usize), Stop> {
+    let end = skip::escape(bytes, at)?;
+    let unit = |at: usize| {
+        let hex = bytes.get(at..at + 6)?.strip_prefix(b"\\u")?;
+        u16::from_str_radix(std::str::from_utf8(hex).ok()?, 16).ok()
+    };
+    let pair = [unit(at), unit(end)].map(Option::unwrap_or_default);
+    Ok(match char::decode_utf16(pair).next() {
+        Some(Ok(character)) => (character, end + if character.len_utf16() == 2 { 6 } else { 0 }),
+        _ => (char::REPLACEMENT_CHARACTER, end),
+    })
 }
 
 /// Appends `text` to `out` as a JSON string.
@@ -55,21 +93,48 @@ pub(crate) fn write_string(text: &str, out: &mut Vec<u8>) {
 mod tests {
     use proptest::prelude::*;
 
-    use super::*;
+    use crate::scan::Scanner;
+
+    fn text(json: &str) -> String {
+        Scanner::new(json).string().unwrap().into_owned()
+    }
 
     #[test]
     fn surrogates_pair_up_or_become_the_replacement_character() {
-        assert_eq!(unescape(r"\ud83d\ude00!"), "😀!");
-        assert_eq!(unescape(r"\ud83d!"), "\u{fffd}!");
-        assert_eq!(unescape(r"\ude00\ud83d"), "\u{fffd}\u{fffd}");
-        assert_eq!(unescape(r"\ud83dA"), "\u{fffd}A");
+        assert_eq!(text(r#""\ud83d\ude00!""#), "😀!");
+        assert_eq!(text(r#""\uD83D\uDE00""#), "😀");
+        assert_eq!(text(r#""\ud83d!""#), "\u{fffd}!");
+        assert_eq!(text(r#""\ude00\ud83d""#), "\u{fffd}\u{fffd}");
+        assert_eq!(text(r#""\ud83dA""#), "\u{fffd}A");
+        assert_eq!(text(r#""\ud83d\u0041""#), "\u{fffd}A");
+        assert_eq!(text(r#""\ud83d\n""#), "\u{fffd}\n");
+    }
+
+    #[test]
+    fn every_escape_stands_for_its_character() {
+        assert_eq!(text(r#""\"\\\/\b\f\n\r\t\u00e9\u0000""#), "\"\\/\u{8}\u{c}\n\r\té\0");
+    }
+
+    #[test]
+    fn a_string_is_checked_behind_its_first_escape_too() {
+        for bad in [
+            r#""\n\x""#,
+            r#""\n\u12""#,
+            r#""\n\u12g4""#,
+            "\"\\n\n\"",
+            r#""\n"#,
+            r#""\"#,
+            r#""\u+123""#,
+        ] {
+            assert!(Scanner::new(bad).string().is_err(), "{bad}");
+        }
     }
 
     proptest! {
         #[test]
-        fn undoes_what_serde_json_escapes(text in any::<String>()) {
-            let json = serde_json::to_string(&text).unwrap();
-            prop_assert_eq!(unescape(&json[1..json.len() - 1]), text);
+        fn undoes_what_serde_json_escapes(words in prop::collection::vec(any::<String>(), 0..4)) {
+            let whole = words.join(" and then some plain text between the escapes \n");
+            prop_assert_eq!(text(&serde_json::to_string(&whole).unwrap()), whole);
         }
     }
 }

@@ -104,7 +104,7 @@ impl<'de> Deserialize<'de> for RequestId {
         let raw = crate::RawJson::deserialize(deserializer)?;
         let mut scanner = crate::scan::Scanner::new(raw.as_str());
         let id = match scanner.peek() {
-            Some(b'"') => scanner.string().ok().map(|text| Self::from(text.unescape().as_ref())),
+            Some(b'"') => scanner.string().ok().map(|text| Self::from(&*text)),
             _ => scanner.number().ok().and_then(Self::from_number),
         };
         id.ok_or_else(|| de::Error::custom("expected a string or an integer"))

@@ -116,7 +116,7 @@ impl RawJson {
             scanner.eat(b',');
             let key = is_object.then(|| scanner.key().ok())??;
             let value = scanner.skip_value().ok()?;
-            Some((key.unescape().into_owned(), RawJson::scanned(&self.0, value)))
+            Some((key.into_owned(), RawJson::scanned(&self.0, value)))
         })
     }
 

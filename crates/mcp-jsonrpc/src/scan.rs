@@ -7,6 +7,7 @@
 use std::borrow::Cow;
 
 use crate::{
+    escape,
     shape::ShapeError,
     skip::{self, Fault, Stop},
 };
@@ -18,27 +19,14 @@ pub(crate) struct Scanner<'a> {
     at: usize,
 }
 
-/// A string as it stands in the text, without its quotes.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct RawString<'a> {
-    pub(crate) text: &'a str,
-    pub(crate) escaped: bool,
-}
-
-impl<'a> RawString<'a> {
-    /// The string itself. Borrows unless something has to be unescaped.
-    pub(crate) fn unescape(self) -> Cow<'a, str> {
-        if self.escaped {
-            Cow::Owned(crate::escape::unescape(self.text))
-        } else {
-            Cow::Borrowed(self.text)
-        }
-    }
-}
-
 impl<'a> Scanner<'a> {
     pub(crate) fn new(text: &'a str) -> Self {
         Self { text, at: 0 }
+    }
+
+    /// A cursor over the same text, at an earlier place.
+    pub(crate) fn back_at(&self, at: usize) -> Self {
+        Self { text: self.text, at }
     }
 
     pub(crate) fn at(&self) -> usize {
@@ -100,15 +88,21 @@ impl<'a> Scanner<'a> {
         ShapeError::expected(expected, found, self.at)
     }
 
-    /// Reads a string, opening quote included.
+    /// Reads a string. Borrows unless something has to be unescaped.
     #[inline]
-    pub(crate) fn string(&mut self) -> Result<RawString<'a>, ShapeError> {
+    pub(crate) fn string(&mut self) -> Result<Cow<'a, str>, ShapeError> {
         self.expect(b'"', "a string")?;
-        let start = self.at;
-        let (end, escaped) = skip::string(self.bytes(), start).map_err(|stop| self.stopped(stop))?;
+        let (bytes, start) = (self.bytes(), self.at);
+        let end = skip::plain(bytes, start);
+        if bytes.get(end) == Some(&b'"') {
+            self.at = end + 1;
+            // Quotes are ASCII, so the slice falls on character boundaries.
+            return Ok(Cow::Borrowed(&self.text[start..end]));
+        }
+        let (text, end) =
+            escape::read_string(self.text, start, end).map_err(|stop| self.stopped(stop))?;
         self.at = end;
-        // Quotes are ASCII, so the slice falls on character boundaries.
-        Ok(RawString { text: &self.text[start..end - 1], escaped })
+        Ok(Cow::Owned(text))
     }
 
     /// Reads a number and returns it as it is written.
@@ -148,7 +142,7 @@ impl<'a> Scanner<'a> {
 
     /// Reads `"name":` and returns the name.
     #[inline]
-    pub(crate) fn key(&mut self) -> Result<RawString<'a>, ShapeError> {
+    pub(crate) fn key(&mut self) -> Result<Cow<'a, str>, ShapeError> {
         let key = self.string()?;
         self.expect(b':', "a colon")?;
         Ok(key)

@@ -51,7 +51,7 @@ pub(crate) fn value(bytes: &[u8], mut at: usize) -> Result<usize, Stop> {
     'value: loop {
         at = space(bytes, at);
         match bytes.get(at) {
-            Some(b'"') => at = string(bytes, at + 1)?.0,
+            Some(b'"') => at = string(bytes, at + 1)?,
             Some(&open @ (b'{' | b'[')) => {
                 if depth >= MAX_DEPTH {
                     return Err(syntax("values nested too deeply", at));
@@ -102,25 +102,29 @@ fn name(bytes: &[u8], at: usize) -> Result<usize, Stop> {
     if bytes.get(at) != Some(&b'"') {
         return Err(expected("a string", at));
     }
-    let at = space(bytes, string(bytes, at + 1)?.0);
+    let at = space(bytes, string(bytes, at + 1)?);
     if bytes.get(at) == Some(&b':') { Ok(at + 1) } else { Err(expected("a colon", at)) }
 }
 
-/// Past the string whose first character, not quote, is at `at`; and whether it has escapes.
+/// Past the string whose first character, not quote, is at `at`.
 #[inline]
-pub(crate) fn string(bytes: &[u8], mut at: usize) -> Result<(usize, bool), Stop> {
-    let mut escaped = false;
+fn string(bytes: &[u8], mut at: usize) -> Result<usize, Stop> {
     loop {
         at = plain(bytes, at);
         match bytes.get(at) {
-            Some(b'"') => return Ok((at + 1, escaped)),
-            Some(b'\\') => {
-                escaped = true;
-                at = escape(bytes, at)?;
-            }
-            Some(_) => return Err(syntax("a control character in a string", at)),
-            None => return Err(syntax("a string without an end", at)),
+            Some(b'\\') => at = escape(bytes, at)?,
+            _ => return closing_quote(bytes, at),
         }
+    }
+}
+
+/// Past the quote at `at`, which is where a string has come upon something special.
+#[inline]
+pub(crate) fn closing_quote(bytes: &[u8], at: usize) -> Result<usize, Stop> {
+    match bytes.get(at) {
+        Some(b'"') => Ok(at + 1),
+        Some(_) => Err(syntax("a control character in a string", at)),
+        None => Err(syntax("a string without an end", at)),
     }
 }
 
@@ -196,12 +200,11 @@ const SHORT: usize = 32;
 /// Names and short values are done eight bytes at a time. Long ones go through a loop that the
 /// compiler turns into vector instructions, which is what a megabyte of text wants.
 #[inline]
-fn plain(bytes: &[u8], mut at: usize) -> usize {
+pub(crate) fn plain(bytes: &[u8], mut at: usize) -> usize {
     let long = at + SHORT;
     while let Some(word) = bytes.get(at..).and_then(<[u8]>::first_chunk::<8>) {
-        let special = special_bytes(u64::from_le_bytes(*word));
-        if special != 0 {
-            return at + special.trailing_zeros() as usize / 8;
+        if let Some(special) = first_special(*word) {
+            return at + special;
         }
         at += 8;
         if at == long {
@@ -212,7 +215,7 @@ fn plain(bytes: &[u8], mut at: usize) -> usize {
 }
 
 /// Past the blocks from `at` on that have nothing special in them.
-fn plain_blocks(bytes: &[u8], at: usize) -> usize {
+pub(crate) fn plain_blocks(bytes: &[u8], at: usize) -> usize {
     let (blocks, _) = bytes[at..].as_chunks::<32>();
     let plain = blocks.iter().take_while(|block| is_plain(block)).count();
     at + plain * 32
@@ -220,24 +223,28 @@ fn plain_blocks(bytes: &[u8], at: usize) -> usize {
 
 /// Looks at all of `block` even when its first byte decides: that is what makes it vectors.
 #[inline]
-pub(crate) fn is_plain(block: &[u8; 32]) -> bool {
+fn is_plain(block: &[u8; 32]) -> bool {
     block.iter().fold(0, |seen, &byte| seen | u8::from(is_special(byte))) == 0
 }
 
 #[inline]
-pub(crate) fn is_special(byte: u8) -> bool {
+#[expect(clippy::needless_bitwise_bool, reason = "branches keep the loop over blocks from vectors")]
+fn is_special(byte: u8) -> bool {
     (byte == b'"') | (byte == b'\\') | (byte < 0x20)
 }
 
-/// The high bit of each byte in `word` that is special. Bits above the lowest set one may be
-/// wrong (borrows travel upwards), which is why callers look at the lowest only.
+/// The position of the first special byte among eight.
 #[inline]
-pub(crate) fn special_bytes(word: u64) -> u64 {
+pub(crate) fn first_special(word: [u8; 8]) -> Option<usize> {
+    let word = u64::from_le_bytes(word);
+    // The high bit of each byte that is special. Bits above the lowest set one may be wrong, since
+    // borrows travel upwards, and the lowest one is all we look at.
     let zero_in = |x: u64| x.wrapping_sub(ONES) & !x;
     let control = word.wrapping_sub(ONES * 0x20) & !word;
     let quote = zero_in(word ^ (ONES * u64::from(b'"')));
     let backslash = zero_in(word ^ (ONES * u64::from(b'\\')));
-    (control | quote | backslash) & HIGH
+    let special = (control | quote | backslash) & HIGH;
+    (special != 0).then(|| special.trailing_zeros() as usize / 8)
 }
 
 #[cfg(test)]

@@ -15,7 +15,7 @@ pub enum Line {
         length: usize,
         /// Its first bytes.
         head: Bytes,
-        /// Its last bytes.
+        /// Its last bytes. None if the stream ended first.
         tail: Bytes,
     },
 }
@@ -90,7 +90,12 @@ impl LineDecoder {
     /// The next whole line, if there is one.
     pub fn next_line(&mut self) -> Option<Line> {
         loop {
-            let Some(found) = memchr::memchr(b'\n', &self.buffer[self.searched..]) else {
+            let unsearched = self.buffer.get(self.searched..).unwrap_or_else(|| {
+                // The reader took bytes out of the buffer, which is odd but its own affair.
+                self.searched = 0;
+                &self.buffer
+            });
+            let Some(found) = memchr::memchr(b'\n', unsearched) else {
                 self.searched = self.buffer.len();
                 if self.skipping.is_some() || self.buffer.len() > self.limit {
                     self.skip(self.buffer.len());
@@ -111,15 +116,18 @@ impl LineDecoder {
         }
     }
 
-    /// What is left when the stream ends: a line that never got its newline.
+    /// What is left when the stream ends: lines not yet taken, then one that never got its newline.
     pub fn finish(&mut self) -> Option<Line> {
-        let end = self.buffer.len();
+        if let Some(line) = self.next_line() {
+            return Some(line);
+        }
         self.searched = 0;
-        if self.skipping.is_some() || end > self.limit {
-            self.skip(end);
+        if let Some(skipped) = &mut self.skipping {
+            // This is not how the line ends, so it must not be read as if it were.
+            skipped.tail.clear();
             return self.skipped();
         }
-        self.cut(end, 0)
+        self.cut(self.buffer.len(), 0)
     }
 
     /// Takes `end` bytes of content and `newline` bytes behind them. `None` if that is blank.
@@ -133,9 +141,9 @@ impl LineDecoder {
             let mut line = self.buffer.split_to(end);
             line.truncate(content);
             self.buffer.advance(newline);
-            if self.buffer.is_empty() {
+            if self.buffer.len() <= line.len() {
                 // Let go of the large allocation, which now belongs to the line.
-                self.buffer = BytesMut::new();
+                self.buffer = BytesMut::from(&self.buffer[..]);
             }
             return Some(Line::Whole(line.freeze()));
         };

@@ -11,6 +11,10 @@ use crate::{
     scan::Scanner,
 };
 
+/// How many messages a batch may have. Two bytes of one can take fifty times that in memory, so the
+/// limit on the size of a frame is not enough.
+const MAX_BATCH: usize = 1 << 16;
+
 /// What one line, event or frame held.
 #[derive(Clone, Debug, PartialEq)]
 #[expect(clippy::exhaustive_enums, reason = "a frame is a message or an array of them")]
@@ -59,7 +63,7 @@ impl std::error::Error for DecodeError {}
 /// ```
 pub fn decode(frame: &Bytes) -> Result<Decoded, DecodeError> {
     let text = std::str::from_utf8(frame).map_err(|_| DecodeError::NotUtf8)?;
-    let mut scanner = Scanner::new(text);
+    let mut scanner = Scanner::new(without_mark(text));
     match scanner.peek() {
         Some(b'{') => {
             let message = envelope(&mut scanner, frame)?;
@@ -74,12 +78,20 @@ pub fn decode(frame: &Bytes) -> Result<Decoded, DecodeError> {
     }
 }
 
+/// The text behind a byte order mark, which the runtimes of some servers put before their first line.
+pub(crate) fn without_mark(text: &str) -> &str {
+    text.strip_prefix('\u{feff}').unwrap_or(text)
+}
+
 fn batch(scanner: &mut Scanner<'_>, frame: &Bytes) -> Result<Decoded, DecodeError> {
     let mut messages = Vec::new();
     scanner.bump();
     while !scanner.eat(b']') {
         if !messages.is_empty() {
             scanner.expect(b',', "a comma").map_err(|_| DecodeError::NotJson)?;
+        }
+        if messages.len() == MAX_BATCH {
+            return Err(DecodeError::NotJsonRpc);
         }
         messages.push(if scanner.peek() == Some(b'{') {
             envelope(scanner, frame)?.ok_or(DecodeError::NotJsonRpc)
@@ -105,13 +117,15 @@ struct Envelope<'a> {
 
 impl<'a> Envelope<'a> {
     fn set(&mut self, key: &str, value: &'a str) {
+        // Some servers have one type for all messages, and send what they do not mean as null.
+        let given = (value != "null").then_some(value);
         match key {
-            "jsonrpc" => self.version = value == r#""2.0""#,
-            "id" => self.id = Some(value),
-            "method" => self.method = Some(value),
-            "params" => self.params = Some(value),
+            "jsonrpc" => self.version = string(value).is_some_and(|version| version == "2.0"),
+            "id" => self.id = given,
+            "method" => self.method = given,
+            "params" => self.params = given,
             "result" => self.result = Some(value),
-            "error" => self.error = Some(value),
+            "error" => self.error = given,
             _ => {}
         }
     }
@@ -121,27 +135,25 @@ impl<'a> Envelope<'a> {
             return None;
         }
         let raw = |value| RawJson::scanned(frame, value);
-        if let Some(method) = self.method {
+        let is_answer = self.error.is_some() || self.result.is_some_and(|result| result != "null");
+        if let Some(method) = self.method.filter(|_| !is_answer) {
             let method = string(method)?.into_owned().into();
-            let params = self.params.filter(|params| *params != "null").map(raw);
+            let params = self.params.map(raw);
             return Some(match self.id {
                 Some(id) => Message::Request(Request { id: request_id(id)?, method, params }),
                 None => Message::Notification(Notification { method, params }),
             });
         }
-        // Some servers send the member they do not mean as null.
-        let error = self.error.filter(|error| *error != "null" || self.result.is_none());
-        let response = match (error, self.result) {
-            (Some(error), _) => {
-                let id = self.id.and_then(request_id);
-                Response { id, outcome: Err(error_object(frame, error)?) }
-            }
-            (None, Some(result)) => {
-                Response { id: Some(request_id(self.id?)?), outcome: Ok(raw(result)) }
-            }
-            (None, None) => return None,
+        let id = self.id.and_then(request_id);
+        let outcome = match (self.error, self.result) {
+            (Some(error), _) => Err(error_object(frame, error)),
+            (None, Some(result)) if id.is_some() => Ok(raw(result)),
+            // With an id and nothing else it is an answer from which JavaScript left the result
+            // out, because it was undefined. Its caller should not have to wait for a time-out.
+            (None, None) if id.is_some() && self.params.is_none() => Ok(RawJson::null()),
+            (None, _) => return None,
         };
-        Some(Message::Response(response))
+        Some(Message::Response(Response { id, outcome }))
     }
 }
 
@@ -166,7 +178,7 @@ fn string(value: &str) -> Option<std::borrow::Cow<'_, str>> {
     Scanner::new(value).string().ok()
 }
 
-fn request_id(value: &str) -> Option<RequestId> {
+pub(crate) fn request_id(value: &str) -> Option<RequestId> {
     match value.as_bytes().first()? {
         b'"' => string(value).map(|text| RequestId::from(text.as_ref())),
         _ => RequestId::from_number(value),
@@ -174,59 +186,23 @@ fn request_id(value: &str) -> Option<RequestId> {
 }
 
 /// What servers get wrong inside an error is forgiven: the caller must hear of it in any case.
-fn error_object(frame: &Bytes, value: &str) -> Option<ErrorObject> {
+fn error_object(frame: &Bytes, value: &str) -> ErrorObject {
     let error = RawJson::scanned(frame, value);
+    let no_reason = || String::from("the server gave no reason");
     if !error.is_object() {
-        return None;
+        return match string(value) {
+            Some(message) => ErrorObject::new(ErrorObject::INTERNAL_ERROR, message),
+            None => ErrorObject {
+                data: Some(error),
+                ..ErrorObject::new(ErrorObject::INTERNAL_ERROR, no_reason())
+            },
+        };
     }
     let code = error.get("code").and_then(|code| code.decode().ok());
     let message = error.get("message").and_then(|message| message.decode().ok());
-    Some(ErrorObject {
+    ErrorObject {
         code: code.unwrap_or(ErrorObject::INTERNAL_ERROR),
-        message: message.unwrap_or_else(|| "the server gave no reason".into()),
+        message: message.unwrap_or_else(no_reason),
         data: error.get("data"),
-    })
-}
-
-/// The id of a response that was too large to keep, from its first and last bytes.
-///
-/// The members of an envelope come in either order: `id` before a large `result`, where it stands in
-/// the head, or behind it, where the tail ends in `"id":7}`.
-pub fn salvage_id(head: &[u8], tail: &[u8]) -> Option<RequestId> {
-    id_in_head(head).or_else(|| id_in_tail(tail))
-}
-
-fn id_in_head(head: &[u8]) -> Option<RequestId> {
-    // The cut may fall inside a character.
-    let text = match std::str::from_utf8(head) {
-        Ok(text) => text,
-        Err(error) => std::str::from_utf8(&head[..error.valid_up_to()]).unwrap_or_default(),
-    };
-    let mut scanner = Scanner::new(text);
-    scanner.expect(b'{', "an object").ok()?;
-    loop {
-        let key = scanner.key().ok()?;
-        match &*key {
-            // A request or a notification: nobody is waiting for it.
-            "method" => return None,
-            "id" => {
-                let id = request_id(scanner.skip_value().ok()?);
-                // A number at the very end of the head may go on behind it.
-                return id.filter(|_| scanner.peek().is_some());
-            }
-            _ => scanner.skip_value().ok()?,
-        };
-        scanner.expect(b',', "a comma").ok()?;
     }
-}
-
-fn id_in_tail(tail: &[u8]) -> Option<RequestId> {
-    let tail = tail.trim_ascii_end().strip_suffix(b"}")?.trim_ascii_end();
-    let digits = tail.iter().rev().take_while(|b| b.is_ascii_digit()).count();
-    let (before, number) = tail.split_at(tail.len() - digits);
-    let before = before.trim_ascii_end().strip_suffix(b":")?.trim_ascii_end();
-    // Preceded by a comma or brace, this quote opens a name; inside a string it would be escaped.
-    let before = before.strip_suffix(br#""id""#)?.trim_ascii_end();
-    before.strip_suffix(b",")?;
-    RequestId::from_number(std::str::from_utf8(number).ok()?).filter(|_| digits > 0)
 }

@@ -13,12 +13,13 @@ mod message;
 mod object;
 mod peer;
 mod raw;
+mod salvage;
 mod scan;
 mod shape;
 mod skip;
 
 pub use crate::{
-    decode::{DecodeError, Decoded, decode, salvage_id},
+    decode::{DecodeError, Decoded, decode},
     framing::{Line, LineDecoder},
     id::RequestId,
     message::{ErrorObject, Message, Notification, Request, Response},
@@ -28,6 +29,7 @@ pub use crate::{
         Timeout,
     },
     raw::RawJson,
+    salvage::salvage_id,
     shape::ShapeError,
 };
 

@@ -159,7 +159,11 @@ impl<'de> de::Visitor<'de> for RawVisitor {
 
     /// Our own deserializer hands the text of the value over.
     fn visit_borrowed_str<E: de::Error>(self, text: &'de str) -> Result<RawJson, E> {
-        Ok(RawJson(Backing::slice(text)))
+        match Backing::slice(text) {
+            Some(part) => Ok(RawJson(part)),
+            // Not ours after all, so nobody has looked at it.
+            None => RawJson::parse(text.to_owned()).map_err(E::custom),
+        }
     }
 
     /// Any other one goes by `serde_json`'s raw values.
@@ -189,18 +193,19 @@ struct Backing(Option<Bytes>);
 
 impl Backing {
     fn enter(message: &Bytes) -> Self {
-        Self(BACKING.replace(Some(message.clone())))
+        // A thread that is ending has no such storage left. Members are then copied.
+        Self(BACKING.try_with(|backing| backing.replace(Some(message.clone()))).unwrap_or_default())
     }
 
-    fn slice(part: &str) -> Bytes {
-        BACKING
-            .with_borrow(|message| message.as_ref().and_then(|message| slice_of(message, part)))
-            .unwrap_or_else(|| Bytes::copy_from_slice(part.as_bytes()))
+    fn slice(part: &str) -> Option<Bytes> {
+        let slice = |message: &RefCell<Option<Bytes>>| slice_of(message.borrow().as_ref()?, part);
+        BACKING.try_with(slice).unwrap_or_default()
     }
 }
 
 impl Drop for Backing {
     fn drop(&mut self) {
-        BACKING.set(self.0.take());
+        let previous = self.0.take();
+        let _ = BACKING.try_with(|backing| backing.replace(previous));
     }
 }

@@ -108,6 +108,10 @@ impl serde::de::Error for ShapeError {
         Self::new(format_args!("expected {expected}, found another {}", kind(unexpected)))
     }
 
+    fn unknown_field(field: &str, _expected: &'static [&'static str]) -> Self {
+        Self::new("a member nobody knows").inside_member(field)
+    }
+
     fn unknown_variant(_variant: &str, expected: &'static [&'static str]) -> Self {
         Self::new(format_args!("expected one of {}", expected.join(", ")))
     }

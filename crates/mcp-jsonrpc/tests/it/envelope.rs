@@ -155,7 +155,7 @@ fn an_answer_without_a_result_is_still_an_answer() {
         (r#"{…,"id":1}"#, "result 1 null"),
         (r#"{…,"id":1,"error":null}"#, "result 1 null"),
         (r#"{…,"id":1,"params":{}}"#, NO),
-        (r#"{…}"#, NO),
+        ("{…}", NO),
         (r#"{…,"id":null}"#, NO),
     ]);
 }
@@ -169,7 +169,7 @@ fn whatever_is_wrong_inside_an_error_its_caller_hears_of_it() {
             "error 1 -32603 the server gave no reason",
         ),
         (r#"{…,"id":1,"error":{"code":1.5,"message":"m"}}"#, "error 1 -32603 m"),
-        (r#"{…,"id":1,"error":"it broke"}"#, r#"error 1 -32603 it broke"#),
+        (r#"{…,"id":1,"error":"it broke"}"#, "error 1 -32603 it broke"),
         (r#"{…,"id":1,"error":[1]}"#, "error 1 -32603 the server gave no reason [1]"),
         (r#"{…,"id":1,"error":false}"#, "error 1 -32603 the server gave no reason false"),
     ]);
@@ -193,7 +193,7 @@ fn the_version_must_be_there() {
         (r#"{"jsonrpc":"1.0","id":1,"result":1}"#, NO),
         (r#"{"jsonrpc":2.0,"id":1,"result":1}"#, NO),
         (r#"{…,"jsonrpc":null,"id":1,"result":1}"#, NO),
-        (r#"{}"#, NO),
+        ("{}", NO),
         (r#"{…,"method":7}"#, NO),
     ]);
 }

@@ -4,3 +4,5 @@
 
 mod envelope;
 mod framing;
+mod raw;
+mod typed;

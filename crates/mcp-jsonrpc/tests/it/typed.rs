@@ -71,7 +71,7 @@ fn record() -> impl Strategy<Value = Record> {
     let leaf = (
         any::<(String, i32, u64, i64, u16)>(),
         prop::collection::vec(kind(), 0..4),
-        any::<BTreeMap<String, bool>>(),
+        prop::collection::btree_map(any::<String>(), any::<bool>(), 0..3),
         any::<(i8, String)>(),
         prop::option::of(json()),
     )

@@ -26,6 +26,9 @@ const PROGRESS: &str = "notifications/progress";
 /// How many calls given up on are remembered, to tell their late answers from duplicates.
 const REMEMBERED: usize = 64;
 
+/// How many messages may wait to be sent before requests of theirs are no longer refused but dropped.
+const KEPT_REFUSALS: usize = 1024;
+
 /// A call of ours. Its number is the request's id and the progress token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct CallId(i64);
@@ -57,16 +60,18 @@ pub enum Event {
     Complaint(ErrorObject),
 }
 
-/// Answers nobody was waiting for, counted and otherwise ignored.
+/// What was of no use to anyone, counted and otherwise ignored.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Noise {
-    /// To calls we had given up on.
+    /// Answers to calls we had given up on.
     pub late: u64,
-    /// To calls already answered.
+    /// Answers to calls already answered.
     pub duplicate: u64,
-    /// To calls we never made.
+    /// Answers to calls we never made.
     pub unknown: u64,
+    /// Requests that came so fast that not even their refusals could be sent.
+    pub unanswered: u64,
 }
 
 /// Bounds of a [`Peer`].
@@ -148,8 +153,12 @@ impl Peer {
 
     /// The link has taken the request, as the `ticket`th message.
     pub fn sent(&mut self, id: CallId, ticket: u64) {
-        if let Some(call) = self.calls.get_mut(&id.0) {
-            call.ticket = Some(ticket);
+        let Some(call) = self.calls.get_mut(&id.0) else { return };
+        let was_sent = call.ticket.replace(ticket).is_some();
+        // Its time was up while it was on its way out, when there was nothing to cancel yet.
+        let timed_out = matches!(call.outcome, Some(Err(Failure::TimedOut(_))));
+        if timed_out && !was_sent && !call.limits.silent {
+            self.abandoned.push_back(id);
         }
     }
 
@@ -169,13 +178,15 @@ impl Peer {
     }
 
     /// The next progress report of a call, `None` when there will be no more.
+    ///
+    /// Keeps a waker apart from that of [`poll`](Self::poll), so two tasks may share a call.
     pub fn poll_progress(&mut self, id: CallId, cx: &mut Context<'_>) -> Poll<Option<Progress>> {
         let Some(call) = self.calls.get_mut(&id.0) else { return Poll::Ready(None) };
         match call.progress.pop_front() {
             Some(progress) => Poll::Ready(Some(progress)),
             None if call.outcome.is_some() => Poll::Ready(None),
             None => {
-                call.wait(cx.waker());
+                call.watch(cx.waker());
                 Poll::Pending
             }
         }
@@ -232,18 +243,18 @@ impl Peer {
         for (&id, call) in &mut self.calls {
             if let Some(timeout) = call.timed_out(now) {
                 call.finish(Err(Failure::TimedOut(timeout)), &mut self.wakes);
-                if call.ticket.is_some() && !call.limits.silent {
-                    expired.push(id);
-                }
+                expired.push((id, call.ticket.is_some() && !call.limits.silent));
             } else if let Some(due) = call.due() {
                 earliest = Some(earliest.map_or(due, |e| e.min(due)));
             }
         }
         self.check_at = earliest;
         expired.sort_unstable();
-        for id in expired {
+        for (id, tell) in expired {
             self.remember(id);
-            self.abandoned.push_back(CallId(id));
+            if tell {
+                self.abandoned.push_back(CallId(id));
+            }
         }
     }
 
@@ -284,7 +295,7 @@ impl Peer {
         self.abandoned.pop_front()
     }
 
-    /// The next thing the other side started.
+    /// The next thing the other side started. Take these after every message: here they pile up.
     pub fn next_event(&mut self) -> Option<Event> {
         self.events.pop_front()
     }
@@ -304,7 +315,7 @@ impl Peer {
         self.calls.values().filter(|call| call.outcome.is_none()).count()
     }
 
-    /// Answers nobody waited for.
+    /// What was of no use to anyone.
     pub fn noise(&self) -> Noise {
         self.noise
     }
@@ -322,6 +333,7 @@ impl Peer {
         match self.calls.get_mut(&number) {
             Some(call) if call.outcome.is_none() => call.finish(outcome, &mut self.wakes),
             // Not an error: an answer to a call we gave up on may have crossed our cancellation.
+            Some(call) if !call.is_answered() => self.noise.late += 1,
             _ if self.given_up.contains(&number) => self.noise.late += 1,
             _ if (1..=self.last_id).contains(&number) => self.noise.duplicate += 1,
             _ => self.noise.unknown += 1,
@@ -342,14 +354,19 @@ impl Peer {
         if self.closed {
             return;
         }
-        if self.incoming.len() >= self.options.max_incoming {
-            let busy = ErrorObject::new(ErrorObject::INTERNAL_ERROR, "too many requests at once");
-            self.outgoing.push_back(request.answer(Err(busy)));
+        let refusal = if self.incoming.len() >= self.options.max_incoming {
+            ErrorObject::new(ErrorObject::INTERNAL_ERROR, "too many requests at once")
         } else if self.incoming.insert(request.id.clone()) {
             self.events.push_back(Event::Request(request));
+            return;
         } else {
-            let twice = ErrorObject::new(ErrorObject::INVALID_REQUEST, "this id is already in use");
-            self.outgoing.push_back(request.answer(Err(twice)));
+            ErrorObject::new(ErrorObject::INVALID_REQUEST, "this id is already in use")
+        };
+        // A server that does not read must not make us keep an answer to everything it asks.
+        if self.outgoing.len() < KEPT_REFUSALS {
+            self.outgoing.push_back(request.answer(Err(refusal)));
+        } else {
+            self.noise.unanswered += 1;
         }
     }
 

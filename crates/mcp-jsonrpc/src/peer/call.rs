@@ -53,7 +53,9 @@ pub(super) struct Call {
     pub(super) ticket: Option<u64>,
     pub(super) outcome: Option<Result<RawJson, Failure>>,
     pub(super) progress: VecDeque<Progress>,
-    waker: Option<Waker>,
+    /// Whoever waits for the outcome, and whoever waits for progress. They may be two.
+    waiting: Option<Waker>,
+    watching: Option<Waker>,
     idle_at: Option<Instant>,
     total_at: Option<Instant>,
 }
@@ -65,7 +67,8 @@ impl Call {
             ticket: None,
             outcome: None,
             progress: VecDeque::new(),
-            waker: None,
+            waiting: None,
+            watching: None,
             // A limit beyond the clock's range is no limit.
             idle_at: limits.idle.and_then(|limit| now.checked_add(limit)),
             total_at: limits.total.and_then(|limit| now.checked_add(limit)),
@@ -84,26 +87,34 @@ impl Call {
     }
 
     pub(super) fn timed_out(&self, now: Instant) -> Option<Timeout> {
-        self.due().filter(|due| *due <= now)?;
+        let due = self.due().filter(|due| *due <= now)?;
         Some(Timeout {
-            in_total: self.total_at.is_some_and(|at| at <= now),
+            in_total: self.total_at == Some(due),
             idle: self.limits.idle,
             total: self.limits.total,
         })
     }
 
+    /// Whether it ended with an answer.
+    pub(super) fn is_answered(&self) -> bool {
+        matches!(self.outcome, Some(Ok(_) | Err(Failure::Rejected(_) | Failure::TooLarge { .. })))
+    }
+
     pub(super) fn wait(&mut self, waker: &Waker) {
-        match &mut self.waker {
-            Some(known) => known.clone_from(waker),
-            none => *none = Some(waker.clone()),
-        }
+        keep(&mut self.waiting, waker);
+    }
+
+    pub(super) fn watch(&mut self, waker: &Waker) {
+        keep(&mut self.watching, waker);
     }
 
     pub(super) fn finish(&mut self, outcome: Result<RawJson, Failure>, wakes: &mut Vec<Waker>) {
         // Whoever was first is right: an answer that arrived before the link closed still counts.
         if self.outcome.is_none() {
             self.outcome = Some(outcome);
-            wakes.extend(self.waker.take());
+            let (waiting, watching) = (self.waiting.take(), self.watching.take());
+            let other = watching.filter(|one| !waiting.as_ref().is_some_and(|w| w.will_wake(one)));
+            wakes.extend(waiting.into_iter().chain(other));
         }
     }
 
@@ -113,6 +124,13 @@ impl Call {
             self.progress.pop_front();
         }
         self.progress.push_back(progress);
-        wakes.extend(self.waker.take());
+        wakes.extend(self.watching.take());
+    }
+}
+
+fn keep(slot: &mut Option<Waker>, waker: &Waker) {
+    match slot {
+        Some(known) => known.clone_from(waker),
+        None => *slot = Some(waker.clone()),
     }
 }

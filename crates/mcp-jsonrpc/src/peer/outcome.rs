@@ -73,14 +73,8 @@ impl fmt::Display for Failure {
     }
 }
 
-impl std::error::Error for Failure {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match self {
-            Failure::Rejected(error) => Some(error),
-            _ => None,
-        }
-    }
-}
+/// Without a source: what the other side said is part of the text already.
+impl std::error::Error for Failure {}
 
 /// Which limit a call ran into.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

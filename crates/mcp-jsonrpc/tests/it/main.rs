@@ -4,5 +4,10 @@
 
 mod envelope;
 mod framing;
+mod incoming;
+mod peer;
+mod play;
 mod raw;
+mod salvage;
+mod stream;
 mod typed;

@@ -1,0 +1,141 @@
+//! What the other side starts: requests, notifications, cancellations, complaints.
+
+use std::time::Instant;
+
+use mcp_jsonrpc::{Message, Peer, PeerOptions, Request};
+
+use crate::play::{Stage, check};
+
+#[test]
+fn an_error_without_an_id_belongs_to_the_only_call_there_is() {
+    check("--> a\n <-- !-32700 what?", &["1 rejected: what? (code -32700)"]);
+    check("--> a\n --> b\n <-- !-32700 what?", &["hear complaint: what? (code -32700)"]);
+    check("<-- !-32700 what?", &["hear complaint: what? (code -32700)"]);
+}
+
+#[test]
+fn what_they_start_is_heard_and_answered_once() {
+    check(
+        r#"
+        <-- notifications/message {"level":"info"}
+        <-- request "a" roots/list
+        <-- request 1 ping {}
+        --> 1 {}
+        --> "a" {"roots":[]}
+        --> "a" {}
+        --> "b" {}
+        "#,
+        &[
+            r#"hear {"method":"notifications/message","params":{"level":"info"}}"#,
+            r#"hear {"id":"a","method":"roots/list"}"#,
+            r#"hear {"id":1,"method":"ping","params":{}}"#,
+            r#"send {"id":1,"result":{}}"#,
+            r#"send {"id":"a","result":{"roots":[]}}"#,
+            r#""a" no longer wanted"#,
+            r#""b" no longer wanted"#,
+        ],
+    );
+}
+
+#[test]
+fn a_request_they_cancel_needs_no_answer_and_frees_its_id() {
+    check(
+        r#"
+        <-- request "a" sampling/createMessage
+        <-- cancelled "a"
+        --> "a" {}
+        <-- cancelled "a"
+        <-- request "a" ping
+        --> "a" {}
+        <-- notifications/cancelled {"requestId":null}
+        <-- notifications/cancelled
+        "#,
+        &[
+            r#"hear {"id":"a","method":"sampling/createMessage"}"#,
+            r#"hear cancelled "a""#,
+            r#""a" no longer wanted"#,
+            r#"hear {"id":"a","method":"ping"}"#,
+            r#"send {"id":"a","result":{}}"#,
+        ],
+    );
+}
+
+#[test]
+fn an_id_in_use_is_refused_and_the_first_request_stands() {
+    check(
+        r#"
+        <-- request 1 ping
+        <-- request 1 ping
+        <-- request "1" ping
+        --> 1 {}
+        "#,
+        &[
+            r#"hear {"id":1,"method":"ping"}"#,
+            r#"send {"id":1,"error":{"code":-32600,"message":"this id is already in use"}}"#,
+            r#"hear {"id":"1","method":"ping"}"#,
+            r#"send {"id":1,"result":{}}"#,
+        ],
+    );
+}
+
+#[test]
+fn only_so_many_requests_of_theirs_wait_at_once() {
+    let mut options = PeerOptions::default();
+    options.max_incoming = 1;
+    let seen = Stage::new(options).play(
+        "
+        <-- request 1 ping
+        <-- request 2 ping
+        --> 1 {}
+        <-- request 3 ping
+        ",
+    );
+    assert_eq!(
+        seen.lines().collect::<Vec<_>>(),
+        [
+            r#"hear {"id":1,"method":"ping"}"#,
+            r#"send {"id":2,"error":{"code":-32603,"message":"too many requests at once"}}"#,
+            r#"send {"id":1,"result":{}}"#,
+            r#"hear {"id":3,"method":"ping"}"#,
+        ]
+    );
+}
+
+#[test]
+fn requests_that_flood_a_link_nobody_reads_do_not_pile_up() {
+    let (mut peer, now) = (Peer::default(), Instant::now());
+    for id in 0..100_000 {
+        peer.receive(Message::Request(Request::new(id, "ping", None)), now);
+    }
+    let heard = std::iter::from_fn(|| peer.next_event()).count() as u64;
+    let refused = std::iter::from_fn(|| peer.next_outgoing()).count() as u64;
+    assert_eq!((heard, heard + refused + peer.noise().unanswered), (64, 100_000));
+    assert!(refused < 10_000);
+}
+
+#[test]
+fn nothing_they_start_after_the_end_wants_an_answer() {
+    check(
+        "<-- request 1 ping\n close 0\n --> 1 {}\n <-- request 2 ping",
+        &[r#"hear {"id":1,"method":"ping"}"#, "1 no longer wanted"],
+    );
+}
+
+#[test]
+fn they_can_end_a_held_call_but_no_other() {
+    check(
+        "
+        --> subscriptions/listen held idle=600s
+        --> tools/call
+        <-- cancelled 2
+        <-- cancelled 1
+        <-- 2 {}
+        ",
+        &["1 cancelled", "2 {}"],
+    );
+    // The same number for a request of theirs: that one is meant.
+    check(
+        "--> subscriptions/listen held\n <-- request 1 ping\n <-- cancelled 1\n <-- 1 {}",
+        &[r#"hear {"id":1,"method":"ping"}"#, "hear cancelled 1", "1 {}"],
+    );
+}

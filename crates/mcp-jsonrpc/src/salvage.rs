@@ -28,11 +28,7 @@ pub fn salvage_id(head: &[u8], tail: &[u8]) -> Option<RequestId> {
     scanner.expect(b'{', "an object").ok()?;
     let (mut id, mut is_response) = (None, false);
     while let Ok(name) = scanner.key() {
-        match &*name {
-            "method" | "params" => return None,
-            "result" | "error" => is_response = true,
-            _ => {}
-        }
+        is_response |= matches!(&*name, "result" | "error");
         if is_response && id.is_some() {
             return id;
         }

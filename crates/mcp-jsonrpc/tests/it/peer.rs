@@ -11,7 +11,7 @@ use mcp_jsonrpc::{
 };
 use proptest::prelude::*;
 
-use crate::play::{Stage, check, play};
+use crate::play::{Stage, check, flag, play};
 
 #[test]
 fn answers_find_their_calls_in_any_order() {
@@ -59,6 +59,28 @@ fn progress_extends_the_deadline_for_silence() {
         "--> tools/call\n ... 4s\n <-- progress 1 1\n ... 5s",
         &["1: 1", "1 expired", "abandon 1"],
     );
+}
+
+#[test]
+fn progress_is_seen_when_it_comes() {
+    check("--> tools/call\n <-- progress 1 0.5", &["1: 0.5"]);
+}
+
+#[test]
+fn an_end_wakes_both_who_wait_for_it_and_who_watch_but_nobody_twice() {
+    let wakes = |outcome: &Waker, progress: &Waker| {
+        let (mut peer, now) = (Peer::default(), Instant::now());
+        let call = peer.open(CallLimits::default(), now).unwrap();
+        assert!(peer.poll(call, &mut Context::from_waker(outcome)).is_pending());
+        assert!(peer.poll_progress(call, &mut Context::from_waker(progress)).is_pending());
+        peer.receive(answer(1), now);
+        let done = peer.poll_progress(call, &mut Context::from_waker(progress));
+        assert_eq!(done, Poll::Ready(None));
+        std::iter::from_fn(|| peer.next_wake()).count()
+    };
+    let [one, other] = [flag(), flag()].map(Waker::from);
+    assert_eq!(wakes(&one, &other), 2);
+    assert_eq!(wakes(&one, &one), 1);
 }
 
 #[test]

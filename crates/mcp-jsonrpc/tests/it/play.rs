@@ -62,7 +62,12 @@ struct Caller {
     gone: bool,
 }
 
-struct Flag(AtomicBool);
+/// What a waker raises. Up at first, because a new task is polled once unasked.
+pub(crate) struct Flag(AtomicBool);
+
+pub(crate) fn flag() -> Arc<Flag> {
+    Arc::new(Flag(AtomicBool::new(true)))
+}
 
 impl Wake for Flag {
     fn wake(self: Arc<Self>) {
@@ -71,10 +76,6 @@ impl Wake for Flag {
 }
 
 impl Flag {
-    fn up() -> Arc<Self> {
-        Arc::new(Self(AtomicBool::new(true)))
-    }
-
     fn take(&self) -> bool {
         self.0.swap(false, Ordering::Relaxed)
     }
@@ -165,12 +166,7 @@ impl Stage {
         }
         match self.peer.open(limits, self.now) {
             Ok(id) => {
-                self.calls.push(Caller {
-                    id,
-                    outcome: Flag::up(),
-                    progress: Flag::up(),
-                    gone: false,
-                });
+                self.calls.push(Caller { id, outcome: flag(), progress: flag(), gone: false });
                 if !unsent {
                     self.sent += 1;
                     self.peer.sent(id, self.sent);

@@ -19,6 +19,7 @@ fn the_id_of_a_long_answer_is_found_in_its_head() {
         ("\u{feff}{\"id\":7,\"result\":[|]}", "7"),
         (r#"{"jsonrpc":"2.0","id":7,"error":{"data":"|"}}"#, "7"),
         (r#"{"jsonrpc":"2.0","result":{},"id":7}|"#, "7"),
+        (r#"{"method":"","id":7,"result":[|]}"#, "7"),
     ] {
         assert_eq!(salvaged(line).as_deref(), Some(id), "{line}");
     }

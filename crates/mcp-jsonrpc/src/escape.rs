@@ -14,55 +14,33 @@ pub(crate) fn read_string(
 ) -> Result<(String, usize), Stop> {
     let bytes = json.as_bytes();
     // Nobody knows how long it is going to be. Room that is not used is not paid for.
-    let mut text = Vec::with_capacity((2 * (at - start)).clamp(64, 64 << 10));
-    text.extend_from_slice(&bytes[start..at]);
+    let mut text = String::with_capacity((2 * (at - start)).clamp(64, 64 << 10));
+    text.push_str(&json[start..at]);
     loop {
-        if bytes.get(at) == Some(&b'\\') {
-            at = unescape(bytes, at, &mut text)?;
-        } else {
-            let end = skip::closing_quote(bytes, at)?;
-            // Whole characters went in, so whole characters come out.
-            let text = String::from_utf8(text)
-                .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned());
-            return Ok((text, end));
+        if bytes.get(at) != Some(&b'\\') {
+            return skip::closing_quote(bytes, at).map(|end| (text, end));
         }
-        at = copy_plain(bytes, at, &mut text);
+        at = unescape(bytes, at, &mut text)?;
+        let end = skip::plain(bytes, at);
+        // Both ends are next to a quote or a backslash, so whole characters lie between them.
+        text.push_str(&json[at..end]);
+        at = end;
     }
-}
-
-/// Appends what is plain from `at` on, and returns where that ends.
-///
-/// Where escapes are close together, copying eight bytes and taking some back is faster than
-/// finding out first how many to copy.
-#[inline]
-fn copy_plain(bytes: &[u8], mut at: usize, text: &mut Vec<u8>) -> usize {
-    for _ in 0..4 {
-        let Some(word) = bytes.get(at..).and_then(<[u8]>::first_chunk::<8>) else { break };
-        text.extend_from_slice(word);
-        if let Some(plain) = skip::first_special(*word) {
-            text.truncate(text.len() - 8 + plain);
-            return at + plain;
-        }
-        at += 8;
-    }
-    let end = skip::plain(bytes, skip::plain_blocks(bytes, at));
-    text.extend_from_slice(&bytes[at..end]);
-    end
 }
 
 /// Appends what the escape sequence at `at` stands for, and returns where it ends.
 #[inline]
-fn unescape(bytes: &[u8], at: usize, text: &mut Vec<u8>) -> Result<usize, Stop> {
+fn unescape(bytes: &[u8], at: usize, text: &mut String) -> Result<usize, Stop> {
     text.push(match bytes.get(at + 1) {
-        Some(&same @ (b'"' | b'\\' | b'/')) => same,
-        Some(b'n') => b'\n',
-        Some(b't') => b'\t',
-        Some(b'r') => b'\r',
-        Some(b'b') => 0x08,
-        Some(b'f') => 0x0c,
+        Some(&same @ (b'"' | b'\\' | b'/')) => char::from(same),
+        Some(b'n') => '\n',
+        Some(b't') => '\t',
+        Some(b'r') => '\r',
+        Some(b'b') => '\u{8}',
+        Some(b'f') => '\u{c}',
         _ => {
             let (character, end) = code_point(bytes, at)?;
-            text.extend_from_slice(character.encode_utf8(&mut [0; 4]).as_bytes());
+            text.push(character);
             return Ok(end);
         }
     });

@@ -215,7 +215,7 @@ pub(crate) fn plain(bytes: &[u8], mut at: usize) -> usize {
 }
 
 /// Past the blocks from `at` on that have nothing special in them.
-pub(crate) fn plain_blocks(bytes: &[u8], at: usize) -> usize {
+fn plain_blocks(bytes: &[u8], at: usize) -> usize {
     let (blocks, _) = bytes[at..].as_chunks::<32>();
     let plain = blocks.iter().take_while(|block| is_plain(block)).count();
     at + plain * 32
@@ -235,7 +235,7 @@ fn is_special(byte: u8) -> bool {
 
 /// The position of the first special byte among eight.
 #[inline]
-pub(crate) fn first_special(word: [u8; 8]) -> Option<usize> {
+fn first_special(word: [u8; 8]) -> Option<usize> {
     let word = u64::from_le_bytes(word);
     // The high bit of each byte that is special. Bits above the lowest set one may be wrong, since
     // borrows travel upwards, and the lowest one is all we look at.

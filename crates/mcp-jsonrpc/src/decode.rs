@@ -21,7 +21,8 @@ const MAX_BATCH: usize = 1 << 16;
 pub enum Decoded {
     /// One message, as in every revision of the protocol.
     One(Message),
-    /// A batch, which 2025-03-26 obliges us to accept. One bad element costs only itself.
+    /// A batch, which 2025-03-26 obliges us to accept. One bad element costs only itself, and more
+    /// than 65,536 of them the batch.
     Batch(Vec<Result<Message, DecodeError>>),
 }
 

@@ -157,7 +157,7 @@ impl Peer {
         let was_sent = call.ticket.replace(ticket).is_some();
         // Its time was up while it was on its way out, when there was nothing to cancel yet.
         let timed_out = matches!(call.outcome, Some(Err(Failure::TimedOut(_))));
-        if timed_out && !was_sent && !call.limits.silent {
+        if timed_out && !was_sent && !call.limits.silent && !self.closed {
             self.abandoned.push_back(id);
         }
     }

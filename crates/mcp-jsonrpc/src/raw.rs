@@ -19,6 +19,9 @@ pub(crate) const RAW_TOKEN: &str = "$mcp_jsonrpc::RawJson";
 /// A value that came in a message is a slice of that message and keeps it in memory;
 /// [`detached`](Self::detached) makes an independent copy for the values you store.
 ///
+/// In a type that derives its decoding, a `RawJson` cannot stand inside `#[serde(flatten)]`, an
+/// untagged or an internally tagged enum: serde has taken the text apart before we are asked.
+///
 /// ```
 /// use mcp_jsonrpc::RawJson;
 ///

@@ -225,6 +225,12 @@ fn a_call_that_expired_on_its_way_out_is_cancelled_once_it_is_out() {
     assert_eq!(peer.next_abandoned(), Some(call));
     peer.receive(answer(1), now);
     assert_eq!(peer.noise().late, 1);
+    // Out of the door of a house that is gone.
+    let call = peer.open(limits, now).unwrap();
+    peer.expire(now + Duration::from_secs(2));
+    peer.close(1);
+    peer.sent(call, 2);
+    assert_eq!(peer.next_abandoned(), None);
 }
 
 #[test]

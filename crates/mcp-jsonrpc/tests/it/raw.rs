@@ -1,5 +1,7 @@
 //! Payloads that nobody has read yet.
 
+use std::collections::BTreeMap;
+
 use bytes::Bytes;
 use mcp_jsonrpc::{RawJson, RequestId};
 use serde::{Deserialize, Serialize, de::value::BorrowedStrDeserializer};
@@ -114,6 +116,16 @@ fn raw_values_survive_other_formats_and_absence() {
     assert_eq!(serde_json::from_value::<Tool>(value).unwrap(), ours);
     assert_eq!(RawJson::encode(&ours).unwrap().as_str(), text);
     assert_eq!(ours.annotations, None);
+}
+
+#[test]
+fn a_raw_value_that_serde_took_apart_is_an_error_and_no_guess() {
+    #[derive(Debug, Deserialize)]
+    struct Open {
+        #[serde(flatten)]
+        rest: BTreeMap<String, RawJson>,
+    }
+    assert!(raw(r#"{"a":[1.50]}"#).decode::<Open>().map(|open| open.rest).is_err());
 }
 
 #[test]

@@ -5,6 +5,7 @@
 mod envelope;
 mod framing;
 mod incoming;
+mod object;
 mod peer;
 mod play;
 mod raw;

@@ -1,0 +1,95 @@
+//! The command line of a worker.
+
+use std::path::PathBuf;
+
+/// Which protocol a connection speaks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Era {
+    /// Whatever the library does when nobody chooses.
+    Default,
+    /// `initialize`, 2025-11-25.
+    Legacy,
+    /// `server/discover`, 2026-07-28.
+    Modern,
+}
+
+/// One workload and its size.
+#[derive(Debug)]
+pub(crate) struct Options {
+    pub(crate) workload: String,
+    /// Repetitions that count; warm-up comes on top.
+    pub(crate) iterations: usize,
+    /// Calls in flight.
+    pub(crate) depth: usize,
+    /// `small`, `large`, or `list` where a workload can do either.
+    pub(crate) what: String,
+    /// Connections to hold.
+    pub(crate) servers: usize,
+    pub(crate) tools: usize,
+    pub(crate) tool_bytes: usize,
+    pub(crate) era: Era,
+    /// One thread instead of tokio's default: what callgrind counts must not depend on stealing.
+    pub(crate) current_thread: bool,
+    /// Await in `async fn main`, as examples do, instead of in a spawned task.
+    pub(crate) from_main: bool,
+    pub(crate) server: PathBuf,
+}
+
+impl Options {
+    pub(crate) fn from_args(mut args: impl Iterator<Item = String>) -> Result<Self, String> {
+        let beside_us = std::env::current_exe()
+            .map_err(|error| error.to_string())?
+            .with_file_name("bench-server");
+        let mut options = Self {
+            workload: args.next().ok_or("usage: <workload> [--iterations N] ...")?,
+            iterations: 1,
+            depth: 1,
+            what: "small".into(),
+            servers: 1,
+            tools: 20,
+            tool_bytes: 1024,
+            era: Era::Legacy,
+            current_thread: false,
+            from_main: false,
+            server: beside_us,
+        };
+        while let Some(arg) = args.next() {
+            match arg.as_str() {
+                "--current-thread" => options.current_thread = true,
+                "--from-main" => options.from_main = true,
+                _ => {
+                    options.set(&arg, args.next().ok_or_else(|| format!("{arg} needs a value"))?)?
+                }
+            }
+        }
+        Ok(options)
+    }
+
+    fn set(&mut self, name: &str, value: String) -> Result<(), String> {
+        let number = || value.parse::<usize>().map_err(|_| format!("{name} needs a number"));
+        match name {
+            "--iterations" => self.iterations = number()?.max(1),
+            "--depth" => self.depth = number()?.max(1),
+            "--servers" => self.servers = number()?.max(1),
+            "--tools" => self.tools = number()?,
+            "--tool-bytes" => self.tool_bytes = number()?,
+            "--what" => self.what = value,
+            "--server" => self.server = value.into(),
+            "--era" => {
+                self.era = match value.as_str() {
+                    "default" => Era::Default,
+                    "legacy" => Era::Legacy,
+                    "modern" => Era::Modern,
+                    _ => return Err(format!("no era {value}")),
+                }
+            }
+            _ => return Err(format!("unknown argument {name}")),
+        }
+        Ok(())
+    }
+
+    /// The tool a workload of calls asks for.
+    pub(crate) fn tool(&self) -> &'static str {
+        if self.what == "large" { "large" } else { "small" }
+    }
+}

@@ -1,0 +1,272 @@
+//! The workloads. Each warms up, measures, and returns named figures.
+
+use std::{hint::black_box, sync::Arc, time::Instant};
+
+use bench_server::{ToolList, large_result, line, small_result};
+use bytes::BytesMut;
+use tokio::runtime::{Builder, Runtime};
+
+use crate::{Contender, Era, Server, options::Options, usage};
+
+/// Figures by name; the name ends in the unit.
+pub(crate) type Figures = Vec<(&'static str, f64)>;
+
+pub(crate) fn run<C: Contender>(options: &Options) -> Figures {
+    match options.workload.as_str() {
+        "calls" if options.depth > 1 => on(options, call_many::<C>),
+        "calls" => on(options, call_in_sequence::<C>),
+        "list" => on(options, list::<C>),
+        "connect" => on(options, connect::<C>),
+        "peak" => on(options, peak::<C>),
+        "idle" => on(options, idle::<C>),
+        "decode" => decode::<C>(options),
+        other => panic!("no workload {other}"),
+    }
+}
+
+/// Runs `workload` on the runtime the options ask for: as a spawned task, where a host's calls
+/// come from, unless they say `async fn main`, from where every wake-up is a trip to the kernel.
+fn on<F>(options: &Options, workload: fn(Plan) -> F) -> Figures
+where
+    F: Future<Output = Figures> + Send + 'static,
+{
+    let runtime: Runtime = if options.current_thread {
+        Builder::new_current_thread().enable_all().build()
+    } else {
+        Builder::new_multi_thread().enable_all().build()
+    }
+    .expect("a runtime starts");
+    let work = workload(Plan::new(options));
+    if options.current_thread || options.from_main {
+        return runtime.block_on(work);
+    }
+    runtime.block_on(async { tokio::spawn(work).await.expect("a workload panicked") })
+}
+
+/// The options as a workload needs them, owned.
+struct Plan {
+    server: Server,
+    tool: &'static str,
+    /// Whether `peak` lists instead of calling.
+    list: bool,
+    iterations: usize,
+    warm_up: usize,
+    depth: usize,
+    servers: usize,
+    tools: usize,
+}
+
+impl Plan {
+    fn new(options: &Options) -> Self {
+        let mut args = vec![
+            "--tools".into(),
+            options.tools.to_string(),
+            "--tool-bytes".into(),
+            options.tool_bytes.to_string(),
+        ];
+        if options.era == Era::Legacy {
+            args.push("--legacy".into());
+        }
+        Self {
+            server: Server { program: options.server.clone(), args, era: options.era },
+            tool: options.tool(),
+            list: options.what == "list",
+            iterations: options.iterations,
+            warm_up: (options.iterations / 5).clamp(1, 2000),
+            depth: options.depth,
+            servers: options.servers,
+            tools: options.tools,
+        }
+    }
+}
+
+/// One call after the other.
+async fn call_in_sequence<C: Contender>(plan: Plan) -> Figures {
+    let client = C::connect(plan.server).await;
+    for _ in 0..plan.warm_up {
+        assert_ne!(client.call(plan.tool).await, 0);
+    }
+    let mut clock = Clock::start(plan.iterations);
+    for _ in 0..plan.iterations {
+        let begun = Instant::now();
+        assert_ne!(client.call(plan.tool).await, 0);
+        clock.lap(begun);
+    }
+    let figures = clock.figures();
+    client.close().await;
+    figures
+}
+
+/// Many calls in flight on one connection.
+async fn call_many<C: Contender>(plan: Plan) -> Figures {
+    let client = Arc::new(C::connect(plan.server).await);
+    Arc::clone(&client).call_many(plan.tool, plan.depth, plan.warm_up.max(plan.depth)).await;
+    let cpu = usage::cpu_us();
+    let begun = Instant::now();
+    Arc::clone(&client).call_many(plan.tool, plan.depth, plan.iterations).await;
+    let seconds = begun.elapsed().as_secs_f64();
+    let cpu = usage::cpu_us() - cpu;
+    let calls = plan.iterations as f64;
+    let client = Arc::into_inner(client).expect("all callers are done");
+    client.close().await;
+    vec![("per_s", calls / seconds), ("cpu_us", cpu / calls)]
+}
+
+/// One catalogue after the other.
+async fn list<C: Contender>(plan: Plan) -> Figures {
+    let client = C::connect(plan.server).await;
+    for _ in 0..plan.warm_up {
+        assert_eq!(client.list().await, plan.tools);
+    }
+    let mut clock = Clock::start(plan.iterations);
+    for _ in 0..plan.iterations {
+        let begun = Instant::now();
+        assert_eq!(client.list().await, plan.tools);
+        clock.lap(begun);
+    }
+    let figures = clock.figures();
+    client.close().await;
+    figures
+}
+
+/// From nothing to the catalogues of so many servers, all started at once.
+async fn connect<C: Contender>(plan: Plan) -> Figures {
+    let mut clock = Clock::start(plan.iterations);
+    // The first round loads programs and libraries and is forgotten.
+    for iteration in 0..=plan.iterations {
+        let begun = Instant::now();
+        let tasks: Vec<_> = (0..plan.servers)
+            .map(|_| {
+                let server = plan.server.clone();
+                tokio::spawn(async move {
+                    let client = C::connect(server).await;
+                    (client.list().await, client)
+                })
+            })
+            .collect();
+        let mut clients = Vec::with_capacity(tasks.len());
+        for task in tasks {
+            let (tools, client) = task.await.expect("a connection panicked");
+            assert_eq!(tools, plan.tools);
+            clients.push(client);
+        }
+        if iteration > 0 {
+            clock.lap(begun);
+        }
+        let cpu = usage::cpu_us();
+        let closing: Vec<_> =
+            clients.into_iter().map(|client| tokio::spawn(client.close())).collect();
+        for task in closing {
+            task.await.expect("a close panicked");
+        }
+        clock.forget_cpu_since(cpu);
+        if iteration == 0 {
+            clock.reset_cpu();
+        }
+    }
+    clock.figures()
+}
+
+/// The most memory a few catalogues or results take, each dropped before the next.
+async fn peak<C: Contender>(plan: Plan) -> Figures {
+    let client = C::connect(plan.server).await;
+    assert_ne!(client.call("small").await, 0);
+    usage::reset_peak();
+    let before = usage::peak_kib();
+    for _ in 0..plan.iterations {
+        let got = if plan.list { client.list().await } else { client.call(plan.tool).await };
+        assert_ne!(got, 0);
+    }
+    let growth = usage::peak_kib() - before;
+    client.close().await;
+    vec![("growth_kib", growth)]
+}
+
+/// The memory a connection takes that has answered once and now waits.
+async fn idle<C: Contender>(plan: Plan) -> Figures {
+    const WARM_UP: usize = 4;
+    let mut clients = Vec::with_capacity(WARM_UP + plan.servers);
+    let mut before = 0.0;
+    for index in 0..WARM_UP + plan.servers {
+        if index == WARM_UP {
+            before = usage::resident_kib();
+        }
+        let client = C::connect(plan.server.clone()).await;
+        assert_ne!(client.call("small").await, 0);
+        clients.push(client);
+    }
+    let each = (usage::resident_kib() - before) / plan.servers as f64;
+    let closing: Vec<_> = clients.into_iter().map(|client| tokio::spawn(client.close())).collect();
+    for task in closing {
+        task.await.expect("a close panicked");
+    }
+    vec![("each_kib", each), ("process_kib", before)]
+}
+
+/// Decoding alone, from the line to the typed result and its drop; no pipe, no runtime.
+fn decode<C: Contender>(options: &Options) -> Figures {
+    let list = ToolList { tools: options.tools, bytes: options.tool_bytes };
+    let (result, decode): (_, fn(BytesMut) -> usize) = match options.what.as_str() {
+        "list" => (list.result(), C::decode_list),
+        "large" => (large_result(), C::decode_call),
+        _ => (small_result(), C::decode_call),
+    };
+    let line = line("1234", &result);
+    // Enough lines to be worth a look at the clock; copied before it starts.
+    let batch = (64 << 10) / line.len().min(64 << 10) + 1;
+    let mut per_decode = Vec::with_capacity(options.iterations);
+    for _ in 0..options.iterations + 2 {
+        let lines: Vec<_> = (0..batch).map(|_| BytesMut::from(line.as_bytes())).collect();
+        let begun = Instant::now();
+        for line in lines {
+            assert_ne!(black_box(decode(line)), 0);
+        }
+        per_decode.push(begun.elapsed().as_secs_f64() * 1e6 / batch as f64);
+    }
+    vec![("p50_us", quantile(&mut per_decode.split_off(2), 0.5))]
+}
+
+/// Laps and CPU time of a loop.
+struct Clock {
+    laps: Vec<f64>,
+    cpu: f64,
+    begun: Instant,
+}
+
+impl Clock {
+    fn start(laps: usize) -> Self {
+        // Reserved here, so that no lap pays for the growth of the list.
+        Self { laps: Vec::with_capacity(laps), cpu: usage::cpu_us(), begun: Instant::now() }
+    }
+
+    fn lap(&mut self, begun: Instant) {
+        self.laps.push(begun.elapsed().as_secs_f64() * 1e6);
+    }
+
+    /// Takes out of the account what was used since it stood at `cpu`.
+    fn forget_cpu_since(&mut self, cpu: f64) {
+        self.cpu += usage::cpu_us() - cpu;
+    }
+
+    fn reset_cpu(&mut self) {
+        self.cpu = usage::cpu_us();
+    }
+
+    fn figures(mut self) -> Figures {
+        let cpu = usage::cpu_us() - self.cpu;
+        let seconds = self.begun.elapsed().as_secs_f64();
+        let laps = self.laps.len() as f64;
+        vec![
+            ("p50_us", quantile(&mut self.laps, 0.5)),
+            ("p99_us", quantile(&mut self.laps, 0.99)),
+            ("best_us", quantile(&mut self.laps, 0.0)),
+            ("per_s", laps / seconds),
+            ("cpu_us", cpu / laps),
+        ]
+    }
+}
+
+fn quantile(values: &mut [f64], quantile: f64) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values[((values.len() - 1) as f64 * quantile).round() as usize]
+}

@@ -92,7 +92,7 @@ async fn call_in_sequence<C: Contender>(plan: Plan) -> Figures {
         assert_ne!(client.call(plan.tool).await, 0);
         clock.lap(begun);
     }
-    let figures = clock.figures();
+    let figures = clock.figures(plan.warm_up);
     client.close().await;
     figures
 }
@@ -100,7 +100,8 @@ async fn call_in_sequence<C: Contender>(plan: Plan) -> Figures {
 /// Many calls in flight on one connection.
 async fn call_many<C: Contender>(plan: Plan) -> Figures {
     let client = Arc::new(C::connect(plan.server).await);
-    Arc::clone(&client).call_many(plan.tool, plan.depth, plan.warm_up.max(plan.depth)).await;
+    let warm_up = plan.warm_up.max(plan.depth);
+    Arc::clone(&client).call_many(plan.tool, plan.depth, warm_up).await;
     let cpu = usage::cpu_us();
     let begun = Instant::now();
     Arc::clone(&client).call_many(plan.tool, plan.depth, plan.iterations).await;
@@ -109,7 +110,8 @@ async fn call_many<C: Contender>(plan: Plan) -> Figures {
     let calls = plan.iterations as f64;
     let client = Arc::into_inner(client).expect("all callers are done");
     client.close().await;
-    vec![("per_s", calls / seconds), ("cpu_us", cpu / calls)]
+    let operations = calls + warm_up as f64;
+    vec![("per_s", calls / seconds), ("cpu_us", cpu / calls), ("operations", operations)]
 }
 
 /// One catalogue after the other.
@@ -124,7 +126,7 @@ async fn list<C: Contender>(plan: Plan) -> Figures {
         assert_eq!(client.list().await, plan.tools);
         clock.lap(begun);
     }
-    let figures = clock.figures();
+    let figures = clock.figures(plan.warm_up);
     client.close().await;
     figures
 }
@@ -164,7 +166,7 @@ async fn connect<C: Contender>(plan: Plan) -> Figures {
             clock.reset_cpu();
         }
     }
-    clock.figures()
+    clock.figures(1)
 }
 
 /// The most memory a few catalogues or results take, each dropped before the next.
@@ -211,11 +213,12 @@ fn decode<C: Contender>(options: &Options) -> Figures {
         "large" => (large_result(), C::decode_call),
         _ => (small_result(), C::decode_call),
     };
+    const WARM_UP: usize = 2;
     let line = line("1234", &result);
     // Enough lines to be worth a look at the clock; copied before it starts.
     let batch = (64 << 10) / line.len().min(64 << 10) + 1;
     let mut per_decode = Vec::with_capacity(options.iterations);
-    for _ in 0..options.iterations + 2 {
+    for _ in 0..WARM_UP + options.iterations {
         let lines: Vec<_> = (0..batch).map(|_| BytesMut::from(line.as_bytes())).collect();
         let begun = Instant::now();
         for line in lines {
@@ -223,7 +226,9 @@ fn decode<C: Contender>(options: &Options) -> Figures {
         }
         per_decode.push(begun.elapsed().as_secs_f64() * 1e6 / batch as f64);
     }
-    vec![("p50_us", quantile(&mut per_decode.split_off(2), 0.5))]
+    let operations = (batch * per_decode.len()) as f64;
+    let p50 = quantile(&mut per_decode.split_off(WARM_UP), 0.5);
+    vec![("p50_us", p50), ("operations", operations)]
 }
 
 /// Laps and CPU time of a loop.
@@ -252,7 +257,7 @@ impl Clock {
         self.cpu = usage::cpu_us();
     }
 
-    fn figures(mut self) -> Figures {
+    fn figures(mut self, warm_up: usize) -> Figures {
         let cpu = usage::cpu_us() - self.cpu;
         let seconds = self.begun.elapsed().as_secs_f64();
         let laps = self.laps.len() as f64;
@@ -262,6 +267,7 @@ impl Clock {
             ("best_us", quantile(&mut self.laps, 0.0)),
             ("per_s", laps / seconds),
             ("cpu_us", cpu / laps),
+            ("operations", laps + warm_up as f64),
         ]
     }
 }

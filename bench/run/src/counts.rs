@@ -1,0 +1,118 @@
+//! Instructions and allocations per operation, counted by valgrind: exact, whatever else the
+//! machine does. What start-up and warm-up take falls out as the difference of two run lengths.
+
+use std::{path::Path, process::Command};
+
+use crate::{
+    Options,
+    catalogue::{self, Better, Workload},
+    table::{self, Row},
+    worker::{self, CONTENDERS, Workers},
+};
+
+/// A valgrind tool and the line in which it reports its total.
+struct Tool {
+    args: &'static [&'static str],
+    unit: &'static str,
+    /// What the number in the report stands between.
+    before: &'static str,
+    after: &'static str,
+}
+
+const INSTRUCTIONS: Tool = Tool {
+    args: &["--tool=callgrind", "--callgrind-out-file=/dev/null"],
+    unit: "instructions",
+    before: "Collected : ",
+    after: "",
+};
+
+const ALLOCATIONS: Tool = Tool {
+    args: &["--tool=dhat", "--dhat-out-file=/dev/null"],
+    unit: "allocations",
+    before: "bytes in ",
+    after: " blocks",
+};
+
+pub(crate) fn run(options: &Options) -> Result<(), String> {
+    let workers = Workers::find()?;
+    let mut rows = Vec::new();
+    for workload in catalogue::chosen(options.only.as_deref())? {
+        let Some(lengths) = workload.counts else { continue };
+        for (index, tool) in [INSTRUCTIONS, ALLOCATIONS].iter().enumerate() {
+            eprintln!("counting {} of {}", tool.unit, workload.name);
+            let mut values = [None; CONTENDERS.len()];
+            for (contender, value) in values.iter_mut().enumerate() {
+                let program = workers.program(contender);
+                *value = Some(per_operation(program, workload, lengths, tool)?);
+            }
+            rows.push(Row {
+                name: if index == 0 { workload.name.into() } else { String::new() },
+                unit: tool.unit,
+                better: Better::Lower,
+                target: None,
+                values,
+            });
+        }
+    }
+    table::print("counts per operation", &rows);
+    Ok(())
+}
+
+fn per_operation(
+    program: &Path,
+    workload: &Workload,
+    (short, long): (usize, usize),
+    tool: &Tool,
+) -> Result<f64, String> {
+    let (few, of_few) = total(program, workload, short, tool)?;
+    let (many, of_many) = total(program, workload, long, tool)?;
+    Ok((many - few) / (of_many - of_few))
+}
+
+/// What one run took in all, and the operations it says it made, warm-up included.
+fn total(
+    program: &Path,
+    workload: &Workload,
+    iterations: usize,
+    tool: &Tool,
+) -> Result<(f64, f64), String> {
+    let mut command = Command::new("valgrind");
+    command
+        .args(tool.args)
+        .arg(program)
+        .args(workload.args)
+        // One thread: which worker steals what is not for an exact figure.
+        .args(["--current-thread", "--iterations", &iterations.to_string()]);
+    let output = worker::output(&mut command)?;
+    let report = String::from_utf8_lossy(&output.stderr);
+    let counted =
+        number_in(&report, tool).ok_or_else(|| format!("valgrind reported no total:\n{report}"))?;
+    let operations = worker::figures(&output)?
+        .get("operations")
+        .copied()
+        .ok_or_else(|| format!("{}: a worker told no operations", workload.name))?;
+    Ok((counted, operations))
+}
+
+fn number_in(report: &str, tool: &Tool) -> Option<f64> {
+    report.lines().find_map(|line| {
+        let (_, rest) = line.split_once(tool.before)?;
+        let digits = rest.strip_suffix(tool.after)?.replace(',', "");
+        digits.trim().parse().ok()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn totals_are_found_in_the_reports() {
+        let callgrind = "==1== Events    : Ir\n==1== Collected : 1486778\n";
+        assert_eq!(number_in(callgrind, &INSTRUCTIONS), Some(1_486_778.0));
+        let dhat = "==1== Total:     63,604,697 bytes in 194,410 blocks\n\
+                    ==1== At t-gmax: 23,892,396 bytes in 76,140 blocks\n";
+        assert_eq!(number_in(dhat, &ALLOCATIONS), Some(194_410.0));
+        assert_eq!(number_in("", &ALLOCATIONS), None);
+    }
+}

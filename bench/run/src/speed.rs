@@ -1,0 +1,106 @@
+//! Time, CPU and memory: rounds in which every contender has its turn at every workload.
+
+use std::{
+    collections::HashMap,
+    fs,
+    time::{Duration, Instant},
+};
+
+use serde_json::{Value, json};
+
+use crate::{
+    Options,
+    catalogue::{self, Workload},
+    table::{self, Row},
+    worker::{CONTENDERS, Workers},
+};
+
+/// Samples by workload, contender and figure.
+type Samples = HashMap<(&'static str, usize, &'static str), Vec<f64>>;
+
+pub(crate) fn run(options: &Options) -> Result<(), String> {
+    let workers = Workers::find()?;
+    let workloads = catalogue::chosen(options.only.as_deref())?;
+    let rounds = options.rounds.unwrap_or(if options.quick { 3 } else { 9 }).max(1);
+    // However slow the machine, the run ends; fewer rounds are said so.
+    let limit = Duration::from_secs(if options.quick { 35 } else { 160 });
+    let begun = Instant::now();
+    let mut samples = Samples::new();
+    let mut done = 0;
+    while done < rounds && (done == 0 || begun.elapsed() < limit) {
+        for workload in &workloads {
+            measure(&workers, workload, options.quick, done, &mut samples)?;
+        }
+        done += 1;
+        eprint!("\rround {done} of {rounds}, {} s ", begun.elapsed().as_secs());
+    }
+    eprintln!();
+    let rows = rows(&workloads, &mut samples);
+    table::print(&format!("medians of {done} rounds"), &rows);
+    match &options.json {
+        Some(file) => fs::write(file, to_json(&rows, done).to_string())
+            .map_err(|error| format!("could not write {}: {error}", file.display())),
+        None => Ok(()),
+    }
+}
+
+/// One turn of each contender, in an order that changes from round to round: whoever comes first
+/// finds the caches as the previous workload left them.
+fn measure(
+    workers: &Workers,
+    workload: &'static Workload,
+    quick: bool,
+    round: usize,
+    samples: &mut Samples,
+) -> Result<(), String> {
+    let iterations = if quick { workload.quick } else { workload.iterations };
+    for turn in 0..CONTENDERS.len() {
+        let contender = (turn + round) % CONTENDERS.len();
+        let figures = workers
+            .run(contender, workload.args, iterations, workload.pinned)
+            .map_err(|error| format!("{}, {}: {error}", workload.name, CONTENDERS[contender]))?;
+        for figure in workload.figures {
+            let value = figures.get(figure.key).ok_or_else(|| {
+                format!("{}: {} told no {}", workload.name, CONTENDERS[contender], figure.key)
+            })?;
+            samples.entry((workload.name, contender, figure.key)).or_default().push(*value);
+        }
+    }
+    Ok(())
+}
+
+fn rows(workloads: &[&'static Workload], samples: &mut Samples) -> Vec<Row> {
+    let mut rows = Vec::new();
+    for workload in workloads {
+        for (index, figure) in workload.figures.iter().enumerate() {
+            let values = std::array::from_fn(|contender| {
+                let samples = samples.get_mut(&(workload.name, contender, figure.key))?;
+                table::median(samples)
+            });
+            rows.push(Row {
+                name: if index == 0 { workload.name.into() } else { String::new() },
+                unit: figure.label,
+                better: figure.better,
+                target: figure.target,
+                values,
+            });
+        }
+    }
+    rows
+}
+
+fn to_json(rows: &[Row], rounds: usize) -> Value {
+    let mut name = "";
+    let rows: Vec<_> = rows
+        .iter()
+        .map(|row| {
+            // Further figures of a workload leave its name out in print.
+            if !row.name.is_empty() {
+                name = &row.name;
+            }
+            let [floor, ours, rmcp] = row.values;
+            json!({ "workload": name, "unit": row.unit, "floor": floor, "ours": ours, "rmcp": rmcp })
+        })
+        .collect();
+    json!({ "rounds": rounds, "rows": rows })
+}

@@ -1,0 +1,102 @@
+//! The workers as programs: which there are, and how to run one.
+
+use std::{
+    collections::HashMap,
+    fs,
+    path::{Path, PathBuf},
+    process::{Command, Output},
+    thread,
+};
+
+/// The contenders in the order of the table's columns.
+pub(crate) const CONTENDERS: [&str; 3] = ["floor", "ours", "rmcp"];
+
+/// The contender all ratios refer to.
+pub(crate) const REFERENCE: usize = 2;
+pub(crate) const OURS: usize = 1;
+pub(crate) const FLOOR: usize = 0;
+
+/// Named figures of one run.
+pub(crate) type Figures = HashMap<String, f64>;
+
+/// The worker programs beside our own.
+pub(crate) struct Workers {
+    programs: Vec<PathBuf>,
+    /// The CPU that pinned workloads share.
+    cpu: String,
+    /// Threads of a runtime on this machine, pinned or not.
+    threads: String,
+}
+
+impl Workers {
+    pub(crate) fn find() -> Result<Self, String> {
+        let us = std::env::current_exe().map_err(|error| error.to_string())?;
+        let programs: Vec<_> = CONTENDERS
+            .iter()
+            .map(|contender| us.with_file_name(format!("bench-{contender}")))
+            .collect();
+        if let Some(missing) = programs.iter().find(|program| !program.exists()) {
+            return Err(format!(
+                "{} is missing; build the whole workspace: cargo build --release",
+                missing.display()
+            ));
+        }
+        let threads = thread::available_parallelism().map_or(2, usize::from).to_string();
+        Ok(Self { programs, cpu: last_cpu()?, threads })
+    }
+
+    pub(crate) fn program(&self, contender: usize) -> &Path {
+        &self.programs[contender]
+    }
+
+    /// Runs one worker to its end and returns its figures.
+    pub(crate) fn run(
+        &self,
+        contender: usize,
+        args: &[&str],
+        iterations: usize,
+        pinned: bool,
+    ) -> Result<Figures, String> {
+        let program = self.program(contender);
+        let mut command = if pinned {
+            let mut command = Command::new("taskset");
+            command.args(["-c", &self.cpu]).arg(program);
+            command
+        } else {
+            Command::new(program)
+        };
+        command.args(args).args(["--iterations", &iterations.to_string()]);
+        // Tokio would count the CPUs it may run on; a host's runtime has all of the machine's.
+        command.env("TOKIO_WORKER_THREADS", &self.threads);
+        figures(&output(&mut command)?)
+    }
+}
+
+/// Runs `command` to its end; an error when it cannot start or fails.
+pub(crate) fn output(command: &mut Command) -> Result<Output, String> {
+    let output = command.output().map_err(|error| {
+        format!("could not start {}: {error}", command.get_program().to_string_lossy())
+    })?;
+    if output.status.success() {
+        return Ok(output);
+    }
+    Err(format!("{command:?}: {}\n{}", output.status, String::from_utf8_lossy(&output.stderr)))
+}
+
+/// The figures a worker printed.
+pub(crate) fn figures(output: &Output) -> Result<Figures, String> {
+    serde_json::from_slice(&output.stdout).map_err(|error| {
+        format!("a worker printed {:?}: {error}", String::from_utf8_lossy(&output.stdout))
+    })
+}
+
+/// The last CPU we may use: the first tends to be where the kernel does its own work.
+fn last_cpu() -> Result<String, String> {
+    let status = fs::read_to_string("/proc/self/status").map_err(|error| error.to_string())?;
+    status
+        .lines()
+        .find_map(|line| line.strip_prefix("Cpus_allowed_list:"))
+        .and_then(|list| list.trim().rsplit([',', '-']).next())
+        .map(str::to_owned)
+        .ok_or_else(|| "the kernel does not say which CPUs we may use".into())
+}

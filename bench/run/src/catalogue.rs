@@ -110,7 +110,7 @@ pub(crate) const WORKLOADS: &[Workload] = &[
         quick: 30,
         pinned: true,
         figures: &[figure("p50_us", "p50 us", Lower, Some(Times(3.0))), CPU],
-        counts: Some((5, 15)),
+        counts: Some((8, 32)),
     },
     Workload {
         name: "list 1000 x 4 KiB",
@@ -119,7 +119,7 @@ pub(crate) const WORKLOADS: &[Workload] = &[
         quick: 5,
         pinned: true,
         figures: &[figure("p50_us", "p50 us", Lower, Some(Times(4.0))), CPU],
-        counts: Some((2, 4)),
+        counts: Some((2, 7)),
     },
     Workload {
         name: "list 100 x 60 KiB",
@@ -128,12 +128,12 @@ pub(crate) const WORKLOADS: &[Workload] = &[
         quick: 5,
         pinned: true,
         figures: &[figure("p50_us", "p50 us", Lower, Some(Times(3.0))), CPU],
-        counts: Some((2, 4)),
+        counts: Some((2, 7)),
     },
     Workload {
         name: "cold connect, 1 server",
         args: &["connect", "--era", "default"],
-        iterations: 25,
+        iterations: 40,
         quick: 10,
         pinned: false,
         figures: &[figure("p50_us", "p50 us", Lower, Some(OfFloor(1.15))), CPU],
@@ -142,7 +142,7 @@ pub(crate) const WORKLOADS: &[Workload] = &[
     Workload {
         name: "cold connect, 30 servers",
         args: &["connect", "--era", "default", "--servers", "30"],
-        iterations: 5,
+        iterations: 8,
         quick: 3,
         pinned: false,
         figures: &[figure("p50_us", "p50 us", Lower, Some(OfFloor(1.15))), CPU],

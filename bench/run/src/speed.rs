@@ -21,7 +21,7 @@ type Samples = HashMap<(&'static str, usize, &'static str), Vec<f64>>;
 pub(crate) fn run(options: &Options) -> Result<(), String> {
     let workers = Workers::find()?;
     let workloads = catalogue::chosen(options.only.as_deref())?;
-    let rounds = options.rounds.unwrap_or(if options.quick { 3 } else { 9 }).max(1);
+    let rounds = options.rounds.unwrap_or(if options.quick { 5 } else { 15 }).max(1);
     // However slow the machine, the run ends; fewer rounds are said so.
     let limit = Duration::from_secs(if options.quick { 35 } else { 160 });
     let begun = Instant::now();

@@ -19,10 +19,12 @@ impl Row {
     /// How many times better than rmcp a contender is.
     fn ratio(&self, contender: usize) -> Option<f64> {
         let (value, reference) = (self.values[contender]?, self.values[REFERENCE]?);
-        Some(match self.better {
+        let ratio = match self.better {
             Better::Lower => reference / value,
             Better::Higher => value / reference,
-        })
+        };
+        // Where one of them takes nothing at all, or less than the noise, there is no ratio.
+        (ratio.is_finite() && ratio > 0.0).then_some(ratio)
     }
 
     /// The target in words, and whether it holds.
@@ -72,9 +74,8 @@ pub(crate) fn print(title: &str, rows: &[Row]) {
         let (target, verdict) = row.verdict();
         missed += usize::from(verdict.starts_with("MISS"));
         let [floor, ours, rmcp] = row.values.map(|value| value.map_or("-".into(), number));
-        let [floor_ratio, ours_ratio] = [FLOOR, OURS].map(|contender| {
-            row.ratio(contender).map_or("-".into(), |ratio| format!("{ratio:.2}x"))
-        });
+        let [floor_ratio, ours_ratio] =
+            [FLOOR, OURS].map(|contender| row.ratio(contender).map_or("-".into(), times));
         lines.push([
             row.name.clone(),
             row.unit.into(),
@@ -106,6 +107,11 @@ pub(crate) fn print(title: &str, rows: &[Row]) {
         0 => println!(),
         _ => println!("\n{missed} of the targets missed\n"),
     }
+}
+
+fn times(ratio: f64) -> String {
+    let decimals = if ratio < 20.0 { 2 } else { 0 };
+    format!("{ratio:.decimals$}x")
 }
 
 /// Three significant digits, with thousands as `k` and `M`.

@@ -1,0 +1,15 @@
+//! `cargo xtask bench`: our client beside its peers, in the workspace under `bench/` that
+//! downloads them. What follows the task's name is the runner's own; `--help` lists it.
+
+use std::{path::Path, process::Command};
+
+use crate::process::{cargo, run};
+
+const WORKSPACE: &str = "bench";
+
+pub(crate) fn task(arguments: &[String]) -> Result<(), String> {
+    // Built where its own lock file is, so that the peers never enter ours.
+    // Its own target directory too: one set for all builds of a machine would hide the runner.
+    run(cargo(["build", "--release", "--locked", "--target-dir", "target"]).current_dir(WORKSPACE))?;
+    run(Command::new(Path::new(WORKSPACE).join("target/release/bench-run")).args(arguments))
+}

@@ -2,6 +2,8 @@
 //! an answer only its newline is looked for.
 
 use std::{
+    collections::VecDeque,
+    mem,
     process::{ExitCode, Stdio},
     sync::Arc,
 };
@@ -12,7 +14,7 @@ use memchr::{memchr, memchr_iter};
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     process::{Child, ChildStdin, ChildStdout, Command},
-    sync::Mutex,
+    sync::{Mutex, Notify, oneshot},
 };
 
 // A small client's `_meta`, repeated in every request of 2026-07-28.
@@ -97,6 +99,61 @@ impl Pipe {
     }
 }
 
+/// Where callers leave requests and wait for answers, in the order in which they came.
+#[derive(Default)]
+struct Desk {
+    queue: std::sync::Mutex<Queue>,
+    has_requests: Notify,
+}
+
+#[derive(Default)]
+struct Queue {
+    outbox: Vec<u8>,
+    waiting: VecDeque<oneshot::Sender<()>>,
+}
+
+impl Desk {
+    async fn call(&self, request: &str) {
+        let (sender, answered) = oneshot::channel();
+        {
+            let mut queue = self.queue();
+            queue.outbox.extend_from_slice(request.as_bytes());
+            queue.waiting.push_back(sender);
+        }
+        self.has_requests.notify_one();
+        answered.await.expect("the desk is served until all is answered");
+    }
+
+    /// Writes what lies there in one go, and wakes one caller per line, until `calls` had theirs.
+    async fn serve(&self, pipe: &mut Pipe, calls: usize) {
+        let Pipe { stdin, stdout, buffer } = pipe;
+        let mut answered = 0;
+        while answered < calls {
+            buffer.reserve(64 << 10);
+            tokio::select! {
+                () = self.has_requests.notified() => {
+                    let outbox = mem::take(&mut self.queue().outbox);
+                    stdin.write_all(&outbox).await.expect("the server reads");
+                }
+                read = stdout.read_buf(buffer) => {
+                    assert_ne!(read.expect("the server writes"), 0, "the server hung up");
+                    let lines = memchr_iter(b'\n', buffer).count();
+                    // The rest is a line that has begun; its newline is counted when it comes.
+                    buffer.clear();
+                    answered += lines;
+                    for caller in self.queue().waiting.drain(..lines) {
+                        caller.send(()).expect("a caller waits");
+                    }
+                }
+            }
+        }
+    }
+
+    fn queue(&self) -> std::sync::MutexGuard<'_, Queue> {
+        self.queue.lock().expect("nobody panics with the queue in hand")
+    }
+}
+
 impl Contender for Floor {
     async fn connect(server: Server) -> Self {
         let requests = if server.era == Era::Modern { &MODERN } else { &LEGACY };
@@ -133,28 +190,24 @@ impl Contender for Floor {
         self.child.wait().await.expect("the server ends");
     }
 
-    /// A window instead of callers: for each line that came in, one more request goes out, all of
-    /// them in one write. Nobody has to be found or woken.
+    /// Callers in tasks of their own, like everybody's, but matched by order instead of by id.
     async fn call_many(self: Arc<Self>, _tool: &'static str, depth: usize, calls: usize) {
-        let request = self.requests.small;
-        let window = request.repeat(depth);
-        let mut pipe = self.pipe.lock().await;
-        let mut sent = depth.min(calls);
-        let mut answered = 0;
-        pipe.stdin.write_all(&window.as_bytes()[..sent * request.len()]).await.expect("it reads");
-        while answered < calls {
-            pipe.buffer.reserve(64 << 10);
-            pipe.read().await;
-            let lines = memchr_iter(b'\n', &pipe.buffer).count();
-            // Of an incomplete line only its existence matters; its newline is counted later.
-            pipe.buffer.clear();
-            answered += lines;
-            let more = lines.min(calls - sent);
-            if more > 0 {
-                let bytes = &window.as_bytes()[..more * request.len()];
-                pipe.stdin.write_all(bytes).await.expect("it reads");
-                sent += more;
-            }
+        let desk = Arc::new(Desk::default());
+        let callers: Vec<_> = (0..depth)
+            .map(|caller| {
+                let desk = Arc::clone(&desk);
+                let request = self.requests.small;
+                let share = calls / depth + usize::from(caller < calls % depth);
+                tokio::spawn(async move {
+                    for _ in 0..share {
+                        desk.call(request).await;
+                    }
+                })
+            })
+            .collect();
+        desk.serve(&mut *self.pipe.lock().await, calls).await;
+        for caller in callers {
+            caller.await.expect("a caller panicked");
         }
     }
 

@@ -47,24 +47,24 @@ pub fn large_result() -> String {
     while decoded < TEXT {
         number += 1;
         let before = text.len();
-        let words = words.prose(28);
+        let words = words.prose(44);
         // Each arm ends with the number of bytes its escapes add to what a decoder yields.
-        let escapes = match number % 4 {
+        let escapes = match number % 16 {
             0 => {
-                let _ = write!(text, r#"\tlet {words} = \"{number}\";\n"#);
-                4
+                let _ = write!(text, r"\t\t// {words}: „{number}“, {number} µs, see §{number}\n");
+                3
             }
-            1 => {
-                let _ = write!(text, r"2026-07-28T12:00:00Z INFO {words} took {number} µs\n");
-                1
-            }
-            2 => {
+            1 | 6 | 11 => {
                 let _ = write!(text, r#"    {{ \"path\": \"/srv/{words}\" }},\n"#);
                 5
             }
+            2 | 5 | 8 | 13 => {
+                let _ = write!(text, r#"\tlet {words} = \"{number}\";\n"#);
+                4
+            }
             _ => {
-                let _ = write!(text, r"\t\t// {words}: „{number}“, see §{number}\n");
-                3
+                let _ = write!(text, r"2026-07-28T12:00:00Z INFO {words} took {number} ms\n");
+                1
             }
         };
         decoded += text.len() - before - escapes;

@@ -82,8 +82,8 @@ impl ToolCall<'_> {
         match client.ask_in_rounds::<CallToolResult>(&ask, &members).await? {
             Finished::Complete(result) => Ok(result),
             // A member that happens to be called `task`.
-            Finished::Other(result, _) if client.era() == Era::Legacy && !as_task => Ok(result),
-            Finished::Other(result, raw) => {
+            Finished::Other(result) if client.era() == Era::Legacy && !as_task => Ok(result),
+            Finished::Other(result) => {
                 let kind = result.extra.get("resultType").map(RawJson::as_str);
                 let is_task = as_task || client.0.options.follow_tasks && kind == Some(r#""task""#);
                 if !is_task {
@@ -95,7 +95,7 @@ impl ToolCall<'_> {
                     method: ask.method,
                     timeout: Timeout::new(true, limits.idle, limits.total),
                 };
-                timeout(within, client.follow(&raw)).await.map_err(timed_out)?
+                timeout(within, client.follow(&result.extra)).await.map_err(timed_out)?
             }
         }
     }

@@ -14,7 +14,7 @@ use std::{
 
 use mcp_jsonrpc::{
     CallId, CallLimits, Delivery, ErrorObject, Event, Failure, Message, Notification, Peer,
-    Progress, RawJson, Refused, Request, RequestId,
+    Progress, RawJson, Refused, Reply, Request, RequestId,
 };
 use mcp_transport::{CancelBy, CloseReport, Inbound, Inlet, Link, Outlet, SendError};
 use tokio::{
@@ -123,7 +123,7 @@ impl Shared {
         limits: CallLimits,
         on_progress: Option<&(dyn Fn(Progress) + Send + Sync)>,
         params: impl FnOnce(CallId) -> Option<RawJson>,
-    ) -> Result<RawJson, Failure> {
+    ) -> Result<Reply, Failure> {
         let id = self.open(limits).map_err(refused)?;
         let mut guard = Guard { shared: self, id, waiting: true };
         let request = Request::new(id, method, params(id));
@@ -135,7 +135,7 @@ impl Shared {
         .await
         .map_err(not_sent)?;
         match self.outlet.send(Message::Request(request)) {
-            Ok(ticket) => self.lock().peer.sent(id, ticket),
+            Ok(ticket) => self.sent(id, ticket),
             Err(SendError::Full { .. }) => {
                 return Err(lost("the server does not read what it is sent"));
             }
@@ -151,7 +151,7 @@ impl Shared {
                         reports.push(report);
                     }
                 }
-                core.peer.poll(id, cx)
+                core.peer.poll_reply(id, cx)
             };
             if let Some(on_progress) = on_progress {
                 reports.into_iter().for_each(on_progress);
@@ -207,6 +207,18 @@ impl Shared {
         };
         driver.into_iter().for_each(Waker::wake);
         Ok(id)
+    }
+
+    fn sent(&self, id: CallId, ticket: u64) {
+        let abandoned = {
+            let mut core = self.lock();
+            core.peer.sent(id, ticket);
+            core.peer.next_abandoned()
+        };
+        // Its time was up before it was out.
+        if let Some(id) = abandoned {
+            self.cancel(id, "timed out");
+        }
     }
 
     fn abandon(&self, id: CallId) {
@@ -305,6 +317,7 @@ impl Driver {
         for inbound in self.batch.drain(..) {
             match inbound {
                 Inbound::Message(message) => core.peer.receive(message, now),
+                Inbound::Reply(reply) => core.peer.receive_reply(reply),
                 Inbound::Lost { id, failure } => core.peer.fail(&id, failure),
                 _ => {}
             }

@@ -180,6 +180,7 @@ impl CallError {
             Failure::Closed(delivery) => CallError::Closed { delivery, report },
             Failure::Lost { delivery, reason } => CallError::Lost { delivery, reason },
             Failure::TooLarge { size, limit } => CallError::TooLarge { size, limit },
+            Failure::Malformed(error) => CallError::Shape { method, error },
             _ => CallError::Cancelled,
         }
     }

@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use mcp_jsonrpc::{CallLimits, Failure, ObjectWriter, RawJson};
+use mcp_jsonrpc::{CallLimits, Failure, ObjectWriter, RawJson, Reply};
 use mcp_transport::Connect;
 use tokio::time::Instant;
 
@@ -135,7 +135,7 @@ impl<'a> Handshake<'a> {
         // `initialize` must not be cancelled; a probe nobody answered has nobody to tell.
         limits.silent = true;
         let answer = self.engine.shared().call(self.phase, limits, None, |_| Some(params)).await;
-        answer.map_err(|failure| match failure {
+        answer.and_then(Reply::into_raw).map_err(|failure| match failure {
             Failure::Rejected(error) => Observed::Refused(error),
             Failure::Closed(_) => Observed::Closed,
             Failure::TimedOut(_) => Observed::Silent,

@@ -111,7 +111,7 @@ impl Client {
                 params.object("context", |context| context.raw("arguments", &others));
             }
         };
-        let raw = self.send(&ask, ask.method.into(), None, &members).await?;
+        let raw: RawJson = self.ask(&ask, &members).await?;
         let completion = raw.get("completion").ok_or_else(|| problem("`completion` is missing"));
         completion
             .and_then(|raw| raw.decode())

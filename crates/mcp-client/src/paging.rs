@@ -79,8 +79,8 @@ impl Client {
                 params.string("cursor", cursor);
             }
         };
-        let raw = self.send(&ask, method.into(), None, &members).await?;
-        let page = Page::read(&raw).map_err(|error| CallError::Shape { method, error })?;
+        let reply = self.send(&ask, method.into(), None, &members).await?;
+        let page = Page::read(reply).map_err(|failure| CallError::new(method, failure, None))?;
         match page.result_type.as_deref() {
             None | Some("complete") => Ok(page),
             Some(_) => Err(unexpected_type(method)),

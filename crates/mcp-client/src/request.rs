@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use mcp_jsonrpc::{CallId, CallLimits, ObjectWriter, Progress, RawJson, ShapeError};
+use mcp_jsonrpc::{CallId, CallLimits, ObjectWriter, Progress, RawJson, Reply, ShapeError};
 use serde::de::DeserializeOwned;
 
 use crate::{
@@ -77,10 +77,11 @@ impl Client {
         let method = method.into();
         let ask = Ask::call("request", None, &options);
         let (own_meta, rest) = split_meta(params);
-        self.send(&ask, method, own_meta.as_ref(), &|writer| {
-            writer.splice(&rest);
-        })
-        .await
+        let members = |params: &mut ObjectWriter| {
+            params.splice(&rest);
+        };
+        let reply = self.send(&ask, method, own_meta.as_ref(), &members).await?;
+        reply.into_raw().map_err(|failure| CallError::new(ask.method, failure, None))
     }
 
     /// Sends a notification of any method.
@@ -88,18 +89,14 @@ impl Client {
         self.0.engine.shared().notify(method, params);
     }
 
-    /// Makes a request and reads its result, which comes as text too for those who may have to read
-    /// it as something else.
-    pub(crate) async fn ask_raw<T: Answer>(
+    /// Makes a request and reads its result.
+    pub(crate) async fn ask<T: DeserializeOwned>(
         &self,
         ask: &Ask<'_>,
         members: &Members<'_>,
-    ) -> Result<(T, RawJson), CallError> {
-        let raw = self.send(ask, ask.method.into(), None, members).await?;
-        match raw.decode() {
-            Ok(answer) => Ok((answer, raw)),
-            Err(error) => Err(CallError::Shape { method: ask.method, error }),
-        }
+    ) -> Result<T, CallError> {
+        let reply = self.send(ask, ask.method.into(), None, members).await?;
+        reply.decode().map_err(|failure| CallError::new(ask.method, failure, None))
     }
 
     pub(crate) async fn send(
@@ -108,7 +105,7 @@ impl Client {
         method: Cow<'static, str>,
         own_meta: Option<&RawJson>,
         members: &Members<'_>,
-    ) -> Result<RawJson, CallError> {
+    ) -> Result<Reply, CallError> {
         let shared = self.0.engine.shared();
         let hear = |progress: Progress| self.hear(ask, progress);
         let on_progress: Option<&(dyn Fn(Progress) + Send + Sync)> = ask.is_call.then_some(&hear);

@@ -26,8 +26,8 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 pub(crate) enum Finished<T> {
     /// Its result.
     Complete(T),
-    /// A result of a type only some methods may have, as text.
-    Other(T, RawJson),
+    /// A result of a type that only some methods may have.
+    Other(T),
 }
 
 /// What goes into the next round.
@@ -56,7 +56,7 @@ impl Client {
                     params.raw("requestState", raw);
                 });
             };
-            let (answer, raw) = match self.ask_raw::<T>(ask, &with_answers).await {
+            let answer: T = match self.ask(ask, &with_answers).await {
                 Err(CallError::Rejected(error)) if self.wants_visits(&error) => {
                     self.visit_pages(ask.method, error).await?;
                     round = Round::default();
@@ -66,13 +66,13 @@ impl Client {
             };
             if self.era() == Era::Legacy || is_complete(answer.extra()) {
                 return Ok(match answer.extra().get("task") {
-                    Some(_) if self.era() == Era::Legacy => Finished::Other(answer, raw),
+                    Some(_) if self.era() == Era::Legacy => Finished::Other(answer),
                     _ => Finished::Complete(answer),
                 });
             }
             if answer.extra().get("resultType").map(RawJson::as_str) != Some(r#""input_required""#)
             {
-                return Ok(Finished::Other(answer, raw));
+                return Ok(Finished::Other(answer));
             }
             round = self.next_round(ask.method, answer.extra(), rounds).await?;
         }
@@ -87,7 +87,7 @@ impl Client {
     ) -> Result<T, CallError> {
         match self.ask_in_rounds(ask, members).await? {
             Finished::Complete(answer) => Ok(answer),
-            Finished::Other(..) => Err(unexpected_type(ask.method)),
+            Finished::Other(_) => Err(unexpected_type(ask.method)),
         }
     }
 

@@ -10,7 +10,7 @@ use crate::{
     error::CallError,
     options::CallOptions,
     request::{Ask, problem},
-    types::{CallToolResult, Task, TaskStatus},
+    types::{CallToolResult, Extra, Task, TaskStatus},
 };
 
 impl Client {
@@ -19,12 +19,10 @@ impl Client {
         let options = CallOptions::default();
         let ask = Ask::quick("tasks/get", &options);
         // Some servers call this result a task too, which is no reason to refuse it.
-        let (task, _) = self
-            .ask_raw(&ask, &|params| {
-                params.string("taskId", task_id);
-            })
-            .await?;
-        Ok(task)
+        self.ask(&ask, &|params| {
+            params.string("taskId", task_id);
+        })
+        .await
     }
 
     /// Gives a task what it asked for, by key.
@@ -53,11 +51,18 @@ impl Client {
     }
 
     /// Follows the task that a call became. Dropping the future asks the server to end it.
-    pub(crate) async fn follow(&self, created: &RawJson) -> Result<CallToolResult, CallError> {
+    pub(crate) async fn follow(&self, created: &Extra) -> Result<CallToolResult, CallError> {
         const METHOD: &str = "tools/call";
         let described = match self.era() {
-            Era::Legacy => created.get("task"),
-            Era::Modern => Some(created.clone()),
+            Era::Legacy => created.get("task").cloned(),
+            // Its fields are those of the result itself.
+            Era::Modern => {
+                let mut task = ObjectWriter::new();
+                created.iter().for_each(|(name, value)| {
+                    task.raw(name, value);
+                });
+                Some(task.finish())
+            }
         };
         let task = described
             .ok_or_else(|| problem("`task` is missing"))
@@ -111,12 +116,10 @@ impl Client {
     async fn legacy_task_result(&self, task_id: &str) -> Result<CallToolResult, CallError> {
         let options = CallOptions::default();
         let ask = Ask::call("tasks/result", None, &options);
-        let (result, _) = self
-            .ask_raw(&ask, &|params| {
-                params.string("taskId", task_id);
-            })
-            .await?;
-        Ok(result)
+        self.ask(&ask, &|params| {
+            params.string("taskId", task_id);
+        })
+        .await
     }
 }
 

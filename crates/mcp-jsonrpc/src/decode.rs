@@ -147,7 +147,7 @@ impl<'a> Envelope<'a> {
         }
         let id = self.id.and_then(request_id);
         let outcome = match (self.error, self.result) {
-            (Some(error), _) => Err(error_object(frame, error)),
+            (Some(error), _) => Err(error_object(&raw(error))),
             (None, Some(result)) if id.is_some() => Ok(raw(result)),
             // With an id and nothing else it is an answer from which JavaScript left the result
             // out, because it was undefined. Its caller should not have to wait for a time-out.
@@ -187,14 +187,13 @@ pub(crate) fn request_id(value: &str) -> Option<RequestId> {
 }
 
 /// What servers get wrong inside an error is forgiven: the caller must hear of it in any case.
-fn error_object(frame: &Bytes, value: &str) -> ErrorObject {
-    let error = RawJson::scanned(frame, value);
+pub(crate) fn error_object(error: &RawJson) -> ErrorObject {
     let no_reason = || String::from("the server gave no reason");
     if !error.is_object() {
-        return match string(value) {
+        return match string(error.as_str()) {
             Some(message) => ErrorObject::new(ErrorObject::INTERNAL_ERROR, message),
             None => ErrorObject {
-                data: Some(error),
+                data: Some(error.clone()),
                 ..ErrorObject::new(ErrorObject::INTERNAL_ERROR, no_reason())
             },
         };

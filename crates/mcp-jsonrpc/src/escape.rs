@@ -63,6 +63,14 @@ fn code_point(bytes: &[u8], at: usize) -> Result<(char, usize), Stop> {
 
 /// Appends `text` to `out` as a JSON string.
 pub(crate) fn write_string(text: &str, out: &mut Vec<u8>) {
+    // Names and most values stand for themselves.
+    if crate::skip::plain(text.as_bytes(), 0) == text.len() {
+        out.reserve(text.len() + 2);
+        out.push(b'"');
+        out.extend_from_slice(text.as_bytes());
+        out.push(b'"');
+        return;
+    }
     // Writing a string into a vector cannot fail.
     let _ = serde_json::to_writer(out, text);
 }

@@ -13,6 +13,7 @@ mod message;
 mod object;
 mod peer;
 mod raw;
+mod reply;
 mod salvage;
 mod scan;
 mod shape;
@@ -29,6 +30,7 @@ pub use crate::{
         Timeout,
     },
     raw::RawJson,
+    reply::Reply,
     salvage::salvage_id,
     shape::ShapeError,
 };

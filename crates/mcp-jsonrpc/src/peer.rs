@@ -19,6 +19,7 @@ use crate::{
     id::RequestId,
     message::{ErrorObject, Message, Notification, Request, Response},
     raw::RawJson,
+    reply::Reply,
 };
 
 const CANCELLED: &str = "notifications/cancelled";
@@ -127,7 +128,8 @@ pub struct Peer {
     events: VecDeque<Event>,
     wakes: Vec<Waker>,
     noise: Noise,
-    closed: bool,
+    /// How much the link had handed over when it closed.
+    closed: Option<u64>,
 }
 
 impl Peer {
@@ -138,7 +140,7 @@ impl Peer {
 
     /// Starts a call. The caller then encodes it, hands it to a link, and says [`sent`](Self::sent).
     pub fn open(&mut self, limits: CallLimits, now: Instant) -> Result<CallId, Refused> {
-        if self.closed {
+        if self.is_closed() {
             return Err(Refused::Closed);
         }
         if self.calls.len() >= self.options.max_calls {
@@ -157,8 +159,15 @@ impl Peer {
         let was_sent = call.ticket.replace(ticket).is_some();
         // Its time was up while it was on its way out, when there was nothing to cancel yet.
         let timed_out = matches!(call.outcome, Some(Err(Failure::TimedOut(_))));
-        if timed_out && !was_sent && !call.limits.silent && !self.closed {
+        if timed_out && !was_sent && !call.limits.silent && self.closed.is_none() {
             self.abandoned.push_back(id);
+        }
+        // The link closed while it was on its way out. Saying that it was not sent would be a lie
+        // on which someone might send it again.
+        if self.closed.is_some_and(|flushed| ticket <= flushed)
+            && let Some(Err(Failure::Closed(delivery))) = &mut call.outcome
+        {
+            *delivery = Delivery::Unknown;
         }
     }
 
@@ -166,6 +175,11 @@ impl Peer {
     ///
     /// A call that is unknown, or whose outcome was taken already, is reported as cancelled.
     pub fn poll(&mut self, id: CallId, cx: &mut Context<'_>) -> Poll<Result<RawJson, Failure>> {
+        self.poll_reply(id, cx).map(|outcome| outcome.and_then(Reply::into_raw))
+    }
+
+    /// The same, for callers who read the result themselves.
+    pub fn poll_reply(&mut self, id: CallId, cx: &mut Context<'_>) -> Poll<Result<Reply, Failure>> {
         let Some(call) = self.calls.get_mut(&id.0) else {
             return Poll::Ready(Err(Failure::Cancelled));
         };
@@ -200,7 +214,7 @@ impl Peer {
             return false;
         }
         self.remember(id.0);
-        call.ticket.is_some() && !call.limits.silent && !self.closed
+        call.ticket.is_some() && !call.limits.silent && !self.is_closed()
     }
 
     /// The notification that tells the other side of a call we gave up on.
@@ -215,7 +229,8 @@ impl Peer {
     pub fn receive(&mut self, message: Message, now: Instant) {
         match message {
             Message::Response(Response { id: Some(id), outcome }) => {
-                self.complete(&id, outcome.map_err(Failure::Rejected));
+                let reply = outcome.map(|result| Reply::new(id.clone(), result));
+                self.complete(&id, reply.map_err(Failure::Rejected));
             }
             Message::Response(Response { id: None, outcome }) => self.complain(outcome),
             Message::Request(request) => self.incoming(request),
@@ -225,6 +240,12 @@ impl Peer {
                 _ => self.events.push_back(Event::Notification(notification)),
             },
         }
+    }
+
+    /// Takes in an answer that has only been recognised.
+    pub fn receive_reply(&mut self, reply: Reply) {
+        let id = reply.id().clone();
+        self.complete(&id, Ok(reply));
     }
 
     /// The link lost this one request, or its answer.
@@ -261,7 +282,7 @@ impl Peer {
     /// The link is gone, after handing over its first `flushed` messages. Every call in flight
     /// fails now, and no new one can be made.
     pub fn close(&mut self, flushed: u64) {
-        self.closed = true;
+        self.closed = Some(flushed);
         self.incoming.clear();
         self.outgoing.clear();
         self.abandoned.clear();
@@ -322,10 +343,10 @@ impl Peer {
 
     /// Whether the link is gone.
     pub fn is_closed(&self) -> bool {
-        self.closed
+        self.closed.is_some()
     }
 
-    fn complete(&mut self, id: &RequestId, outcome: Result<RawJson, Failure>) {
+    fn complete(&mut self, id: &RequestId, outcome: Result<Reply, Failure>) {
         let Some(number) = id.as_integer() else {
             self.noise.unknown += 1;
             return;
@@ -351,7 +372,7 @@ impl Peer {
     }
 
     fn incoming(&mut self, request: Request) {
-        if self.closed {
+        if self.is_closed() {
             return;
         }
         let refusal = if self.incoming.len() >= self.options.max_incoming {

@@ -192,10 +192,10 @@ thread_local! {
 }
 
 /// Sets the message being decoded, and puts the previous one back when dropped.
-struct Backing(Option<Bytes>);
+pub(crate) struct Backing(Option<Bytes>);
 
 impl Backing {
-    fn enter(message: &Bytes) -> Self {
+    pub(crate) fn enter(message: &Bytes) -> Self {
         // A thread that is ending has no such storage left. Members are then copied.
         Self(BACKING.try_with(|backing| backing.replace(Some(message.clone()))).unwrap_or_default())
     }

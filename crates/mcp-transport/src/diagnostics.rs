@@ -2,7 +2,7 @@
 
 use std::{collections::VecDeque, fmt};
 
-use mcp_jsonrpc::{Message, RequestId};
+use mcp_jsonrpc::{Message, Reply, RequestId};
 
 /// How a link ended.
 #[derive(Clone, Debug)]
@@ -153,6 +153,20 @@ impl FrameLog {
                 is_error: response.outcome.is_err(),
             },
         };
+        self.push(frame);
+    }
+
+    /// Notes that an answer arrived which nobody has read yet.
+    pub fn note_reply(&mut self, reply: &Reply) {
+        self.push(Frame {
+            sent: false,
+            id: Some(reply.id().clone()),
+            method: None,
+            is_error: false,
+        });
+    }
+
+    fn push(&mut self, frame: Frame) {
         if self.0.len() == KEPT_FRAMES {
             self.0.pop_front();
         }

@@ -7,7 +7,7 @@ use std::{
 };
 
 use futures::future::BoxFuture;
-use mcp_jsonrpc::{Failure, Message, RequestId};
+use mcp_jsonrpc::{Failure, Message, Reply, RequestId};
 
 use crate::{
     diagnostics::{CloseReport, Diagnostics},
@@ -107,6 +107,8 @@ pub trait Inlet: Send {
 pub enum Inbound {
     /// A message from the other side.
     Message(Message),
+    /// An answer that has only been recognised: whoever called reads it.
+    Reply(Reply),
     /// The link lost one request of ours or its answer; everything else goes on.
     Lost {
         /// The request.

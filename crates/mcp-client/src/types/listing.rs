@@ -2,7 +2,7 @@
 
 use std::{fmt, time::Duration};
 
-use mcp_jsonrpc::{RawJson, ShapeError};
+use mcp_jsonrpc::{Failure, RawJson, Reply, ShapeError};
 use serde::{
     Deserialize, Deserializer,
     de::{DeserializeOwned, MapAccess, Visitor},
@@ -137,13 +137,13 @@ pub(crate) struct Page<T> {
 
 impl<T: Rejectable> Page<T> {
     /// Reads a page straight into its type. Only if that fails, entry by entry.
-    pub(crate) fn read(raw: &RawJson) -> Result<Self, ShapeError> {
-        raw.decode::<Self>().or_else(|error| Self::salvage(raw).ok_or(error))
+    pub(crate) fn read(reply: Reply) -> Result<Self, Failure> {
+        reply.clone().decode::<Self>().or_else(|error| Self::salvage(reply).ok_or(error))
     }
 
-    fn salvage(raw: &RawJson) -> Option<Self> {
+    fn salvage(reply: Reply) -> Option<Self> {
         let Page { items, next_cursor, freshness, result_type, .. } =
-            raw.decode::<Page<Loose<T>>>().ok()?;
+            reply.decode::<Page<Loose<T>>>().ok()?;
         let mut page =
             Page { items: Vec::new(), next_cursor, freshness, rejected: Vec::new(), result_type };
         for Loose(raw, _) in items {

@@ -7,7 +7,7 @@ use std::{
 };
 
 use super::outcome::{Failure, Timeout};
-use crate::raw::RawJson;
+use crate::reply::Reply;
 
 /// Progress reports kept for a caller who does not look. Newer ones say more than older ones.
 const KEPT_REPORTS: usize = 32;
@@ -51,7 +51,7 @@ pub struct Progress {
 pub(super) struct Call {
     pub(super) limits: CallLimits,
     pub(super) ticket: Option<u64>,
-    pub(super) outcome: Option<Result<RawJson, Failure>>,
+    pub(super) outcome: Option<Result<Reply, Failure>>,
     pub(super) progress: VecDeque<Progress>,
     /// Whoever waits for the outcome, and whoever waits for progress. They may be two.
     waiting: Option<Waker>,
@@ -108,7 +108,7 @@ impl Call {
         keep(&mut self.watching, waker);
     }
 
-    pub(super) fn finish(&mut self, outcome: Result<RawJson, Failure>, wakes: &mut Vec<Waker>) {
+    pub(super) fn finish(&mut self, outcome: Result<Reply, Failure>, wakes: &mut Vec<Waker>) {
         // Whoever was first is right: an answer that arrived before the link closed still counts.
         if self.outcome.is_none() {
             self.outcome = Some(outcome);

@@ -2,7 +2,7 @@
 
 use std::{fmt, time::Duration};
 
-use crate::message::ErrorObject;
+use crate::{message::ErrorObject, shape::ShapeError};
 
 /// What is known of a failed call's effect. It decides whether trying again is safe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,6 +40,8 @@ pub enum Failure {
         /// What we accept.
         limit: usize,
     },
+    /// The answer is not what it should be.
+    Malformed(ShapeError),
     /// It was cancelled.
     Cancelled,
 }
@@ -48,7 +50,9 @@ impl Failure {
     /// What is known of the call's effect.
     pub fn delivery(&self) -> Delivery {
         match self {
-            Failure::Rejected(_) | Failure::TooLarge { .. } => Delivery::Executed,
+            Failure::Rejected(_) | Failure::TooLarge { .. } | Failure::Malformed(_) => {
+                Delivery::Executed
+            }
             Failure::TimedOut(_) | Failure::Cancelled => Delivery::Unknown,
             Failure::Closed(delivery) | Failure::Lost { delivery, .. } => *delivery,
         }
@@ -68,6 +72,7 @@ impl fmt::Display for Failure {
             Failure::TooLarge { size, limit } => {
                 write!(f, "message too large: {size} bytes, and at most {limit} are accepted")
             }
+            Failure::Malformed(error) => write!(f, "unreadable answer: {error}"),
             Failure::Cancelled => f.write_str("cancelled"),
         }
     }

@@ -14,7 +14,8 @@ use std::{
     time::Duration,
 };
 
-use mcp_jsonrpc::{Decoded, Failure, Line, LineDecoder, Message, decode, salvage_id};
+use bytes::Bytes;
+use mcp_jsonrpc::{Decoded, Failure, Line, LineDecoder, Message, Reply, decode, salvage_id};
 use tokio::{
     io::{AsyncReadExt as _, AsyncWrite as _},
     process::{ChildStdin, ChildStdout},
@@ -268,8 +269,10 @@ impl StdioInlet {
     fn note(&self, arrived: &[Inbound], skipped: Skipped) {
         let mut state = self.shared.lock();
         for inbound in arrived {
-            if let Inbound::Message(message) = inbound {
-                state.frames.note(false, message);
+            match inbound {
+                Inbound::Message(message) => state.frames.note(false, message),
+                Inbound::Reply(reply) => state.frames.note_reply(reply),
+                Inbound::Lost { .. } => {}
             }
         }
         let diagnostics = &mut state.diagnostics;
@@ -362,18 +365,7 @@ impl Skipped {
 
 fn sort(line: Line, limit: usize, batch: &mut Vec<Inbound>, skipped: &mut Skipped) {
     match line {
-        Line::Whole(line) => match decode(&line) {
-            Ok(Decoded::One(message)) => batch.push(Inbound::Message(message)),
-            Ok(Decoded::Batch(messages)) => {
-                for message in messages {
-                    match message {
-                        Ok(message) => batch.push(Inbound::Message(message)),
-                        Err(_) => skipped.count(b""),
-                    }
-                }
-            }
-            Err(_) => skipped.count(&line),
-        },
+        Line::Whole(line) => sort_line(&line, batch, skipped),
         Line::TooLong { length, head, tail } => {
             skipped.too_large += 1;
             if let Some(id) = salvage_id(&head, &tail) {
@@ -381,5 +373,24 @@ fn sort(line: Line, limit: usize, batch: &mut Vec<Inbound>, skipped: &mut Skippe
                 batch.push(Inbound::Lost { id, failure });
             }
         }
+    }
+}
+
+fn sort_line(line: &Bytes, batch: &mut Vec<Inbound>, skipped: &mut Skipped) {
+    if let Some(reply) = Reply::recognize(line) {
+        batch.push(Inbound::Reply(reply));
+        return;
+    }
+    match decode(line) {
+        Ok(Decoded::One(message)) => batch.push(Inbound::Message(message)),
+        Ok(Decoded::Batch(messages)) => {
+            for message in messages {
+                match message {
+                    Ok(message) => batch.push(Inbound::Message(message)),
+                    Err(_) => skipped.count(b""),
+                }
+            }
+        }
+        Err(_) => skipped.count(line),
     }
 }

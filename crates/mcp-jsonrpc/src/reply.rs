@@ -1,0 +1,230 @@
+//! The answer to a call, read no further than it takes to know whose it is.
+
+use std::{fmt, marker::PhantomData};
+
+use bytes::Bytes;
+use serde::{
+    Deserialize, Deserializer,
+    de::{self, DeserializeOwned, MapAccess, Visitor},
+};
+
+use crate::{
+    decode::{Decoded, decode, error_object},
+    id::RequestId,
+    message::Message,
+    peer::Failure,
+    raw::{Backing, RawJson},
+    shape::ShapeError,
+};
+
+/// An answer on its way to whoever called.
+///
+/// Nearly all answers begin or end in one of two ways, which is enough to find the caller. What is in
+/// between is then read only once, straight into the caller's type and in the caller's own task; a
+/// megabyte of text is not looked at twice.
+///
+/// ```
+/// use mcp_jsonrpc::Reply;
+///
+/// let frame = br#"{"jsonrpc":"2.0","id":7,"result":["a","b"]}"#.as_slice().into();
+/// let reply = Reply::recognize(&frame).expect("the usual form");
+/// assert_eq!(*reply.id(), 7.into());
+/// assert_eq!(reply.decode::<Vec<String>>()?, ["a", "b"]);
+/// # Ok::<(), mcp_jsonrpc::Failure>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct Reply {
+    id: RequestId,
+    body: Body,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+enum Body {
+    /// The result, known to be well formed.
+    Result(RawJson),
+    /// A whole frame that looks like an answer. Nothing of it has been checked.
+    Frame(Bytes),
+}
+
+/// As this workspace, Python and most others write answers.
+const ID_FIRST: &[u8] = br#"{"jsonrpc":"2.0","id":"#;
+/// As the TypeScript SDK writes them.
+const RESULT_FIRST: &[u8] = br#"{"result":"#;
+const ID_LAST: &[u8] = br#","jsonrpc":"2.0","id":"#;
+
+impl Reply {
+    pub(crate) fn new(id: RequestId, result: RawJson) -> Self {
+        Self { id, body: Body::Result(result) }
+    }
+
+    /// Takes `frame` for an answer with a result, if it has one of the two usual forms. Whatever has
+    /// not is for [`decode`](crate::decode()), and so is whatever carries an error.
+    pub fn recognize(frame: &Bytes) -> Option<Self> {
+        let id = id_first(frame).or_else(|| id_last(frame))?;
+        Some(Self { id: id.into(), body: Body::Frame(frame.clone()) })
+    }
+
+    /// Whose answer it is.
+    pub fn id(&self) -> &RequestId {
+        &self.id
+    }
+
+    /// Reads the result as a `T`.
+    pub fn decode<T: DeserializeOwned>(self) -> Result<T, Failure> {
+        match self.body {
+            Body::Result(raw) => raw.decode().map_err(Failure::Malformed),
+            Body::Frame(frame) => {
+                let text = std::str::from_utf8(&frame)
+                    .map_err(|_| Failure::Malformed(ShapeError::new("not UTF-8")))?;
+                let _scope = Backing::enter(&frame);
+                let answer = crate::de::from_str::<Answer<T>>(text);
+                let answer = answer.map_err(|error| error.without_member("result"));
+                answer.map_err(Failure::Malformed)?.outcome(&self.id)
+            }
+        }
+    }
+
+    /// The result as it is.
+    pub fn into_raw(self) -> Result<RawJson, Failure> {
+        match self.body {
+            Body::Result(raw) => Ok(raw),
+            Body::Frame(_) => self.decode(),
+        }
+    }
+
+    /// The message this is, for those who deal in messages. `None` if it turns out not to be one.
+    pub fn into_message(self) -> Option<Message> {
+        let frame = match self.body {
+            Body::Result(raw) => {
+                let response = crate::Response { id: Some(self.id), outcome: Ok(raw) };
+                return Some(Message::Response(response));
+            }
+            Body::Frame(frame) => frame,
+        };
+        match decode(&frame) {
+            Ok(Decoded::One(message)) => Some(message),
+            _ => None,
+        }
+    }
+}
+
+fn id_first(frame: &[u8]) -> Option<i64> {
+    let rest = frame.strip_prefix(ID_FIRST)?;
+    let digits = digits(rest.iter());
+    rest[digits..].starts_with(br#","result":"#).then(|| number(&rest[..digits]))?
+}
+
+/// Inside a string the quotes of this ending would be escaped, so it can only be the end of the
+/// outermost object.
+fn id_last(frame: &[u8]) -> Option<i64> {
+    let rest = frame.strip_prefix(RESULT_FIRST)?.strip_suffix(b"}")?;
+    let (before, id) = rest.split_at(rest.len() - digits(rest.iter().rev()));
+    before.ends_with(ID_LAST).then(|| number(id))?
+}
+
+fn digits<'a>(bytes: impl Iterator<Item = &'a u8>) -> usize {
+    bytes.take_while(|byte| byte.is_ascii_digit()).count()
+}
+
+fn number(digits: &[u8]) -> Option<i64> {
+    std::str::from_utf8(digits).ok()?.parse().ok()
+}
+
+/// A frame read as an answer whose result is a `T`.
+struct Answer<T> {
+    is_version_2: bool,
+    id: Option<i64>,
+    result: Option<T>,
+    error: Option<RawJson>,
+}
+
+impl<T> Answer<T> {
+    fn outcome(self, expected: &RequestId) -> Result<T, Failure> {
+        let problem = |text| Failure::Malformed(ShapeError::new(text));
+        if let Some(error) = self.error.filter(|error| !error.is_null()) {
+            return Err(Failure::Rejected(error_object(&error)));
+        }
+        if !self.is_version_2 || self.id.is_none() || self.id != expected.as_integer() {
+            return Err(problem("not the answer it looked like"));
+        }
+        self.result.ok_or_else(|| problem("`result` is missing"))
+    }
+}
+
+impl<'de, T: DeserializeOwned> Deserialize<'de> for Answer<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_map(AnswerVisitor(PhantomData))
+    }
+}
+
+struct AnswerVisitor<T>(PhantomData<T>);
+
+impl<'de, T: DeserializeOwned> Visitor<'de> for AnswerVisitor<T> {
+    type Value = Answer<T>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an answer")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Answer<T>, A::Error> {
+        let mut answer = Answer { is_version_2: false, id: None, result: None, error: None };
+        while let Some(member) = map.next_key::<Member>()? {
+            match member {
+                Member::Version => answer.is_version_2 = map.next_value::<IsVersion2>()?.0,
+                Member::Id => answer.id = Some(map.next_value()?),
+                Member::Result => answer.result = Some(map.next_value()?),
+                Member::Error => answer.error = Some(map.next_value()?),
+                Member::Other => drop(map.next_value::<de::IgnoredAny>()?),
+            }
+        }
+        Ok(answer)
+    }
+}
+
+enum Member {
+    Version,
+    Id,
+    Result,
+    Error,
+    Other,
+}
+
+impl<'de> Deserialize<'de> for Member {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct NameVisitor;
+        impl Visitor<'_> for NameVisitor {
+            type Value = Member;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a member's name")
+            }
+            fn visit_str<E: de::Error>(self, name: &str) -> Result<Member, E> {
+                Ok(match name {
+                    "jsonrpc" => Member::Version,
+                    "id" => Member::Id,
+                    "result" => Member::Result,
+                    "error" => Member::Error,
+                    _ => Member::Other,
+                })
+            }
+        }
+        deserializer.deserialize_identifier(NameVisitor)
+    }
+}
+
+struct IsVersion2(bool);
+
+impl<'de> Deserialize<'de> for IsVersion2 {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct VersionVisitor;
+        impl Visitor<'_> for VersionVisitor {
+            type Value = IsVersion2;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a version")
+            }
+            fn visit_str<E: de::Error>(self, version: &str) -> Result<IsVersion2, E> {
+                Ok(IsVersion2(version == "2.0"))
+            }
+        }
+        deserializer.deserialize_str(VersionVisitor)
+    }
+}

@@ -184,6 +184,7 @@ pub(crate) const WORKLOADS: &[Workload] = &[
         figures: &[
             figure("each_kib", "KiB each", Lower, None),
             figure("process_kib", "KiB process", Lower, None),
+            figure("cpu_us", "CPU us/s", Lower, None),
         ],
         counts: None,
     },

@@ -1,6 +1,10 @@
 //! The workloads. Each warms up, measures, and returns named figures.
 
-use std::{hint::black_box, sync::Arc, time::Instant};
+use std::{
+    hint::black_box,
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use bench_server::{ToolList, large_result, line, small_result};
 use bytes::BytesMut;
@@ -184,7 +188,8 @@ async fn peak<C: Contender>(plan: Plan) -> Figures {
     vec![("growth_kib", growth)]
 }
 
-/// The memory a connection takes that has answered once and now waits.
+/// The memory a connection takes that has answered once and now waits, and the CPU time that
+/// waiting takes in a second.
 async fn idle<C: Contender>(plan: Plan) -> Figures {
     const WARM_UP: usize = 4;
     let mut clients = Vec::with_capacity(WARM_UP + plan.servers);
@@ -198,11 +203,15 @@ async fn idle<C: Contender>(plan: Plan) -> Figures {
         clients.push(client);
     }
     let each = (usage::resident_kib() - before) / plan.servers as f64;
+    let cpu = usage::cpu_us();
+    let begun = Instant::now();
+    tokio::time::sleep(Duration::from_millis(200)).await;
+    let cpu = (usage::cpu_us() - cpu) / begun.elapsed().as_secs_f64() / clients.len() as f64;
     let closing: Vec<_> = clients.into_iter().map(|client| tokio::spawn(client.close())).collect();
     for task in closing {
         task.await.expect("a close panicked");
     }
-    vec![("each_kib", each), ("process_kib", before)]
+    vec![("each_kib", each), ("process_kib", before), ("cpu_us", cpu)]
 }
 
 /// Decoding alone, from the line to the typed result and its drop; no pipe, no runtime.

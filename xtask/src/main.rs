@@ -5,6 +5,7 @@
 
 #![expect(clippy::print_stdout, reason = "a developer's command: its stdout is nobody's transport")]
 
+mod bench;
 mod ci;
 mod deny;
 mod docs;
@@ -36,6 +37,7 @@ const TASKS: &[(&str, &str, Task)] = &[
         "each library with no, each and all of its features; dependency budgets",
         features::task,
     ),
+    ("bench", "our client beside its peers, in a workspace of its own: [--help]", bench::task),
     ("deny", "licences, bans, sources and advisories, by cargo-deny: [its checks]", deny::task),
     (
         "ci",

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use bench_worker::{Contender, Era, Server};
 use bytes::BytesMut;
 use mcp_client::{CallToolResult, Client, ClientOptions, Content, EraChoice, RawJson, Tool};
-use mcp_jsonrpc::{Decoded, Message};
+use mcp_jsonrpc::Reply;
 use mcp_transport::{Stdio, StdioOptions};
 use serde::Deserialize;
 
@@ -40,7 +40,7 @@ impl Contender for Ours {
     }
 
     fn decode_call(line: BytesMut) -> usize {
-        text_of(&result_of(line).decode().expect("the result of a call"))
+        text_of(&reply(line).decode().expect("the result of a call"))
     }
 
     fn decode_list(line: BytesMut) -> usize {
@@ -49,16 +49,13 @@ impl Contender for Ours {
         struct Page {
             tools: Vec<Tool>,
         }
-        result_of(line).decode::<Page>().expect("a list of tools").tools.len()
+        reply(line).decode::<Page>().expect("a list of tools").tools.len()
     }
 }
 
-/// As our stdio transport does it: the line is cut from the buffer, and its envelope read.
-fn result_of(line: BytesMut) -> RawJson {
-    let Ok(Decoded::One(Message::Response(response))) = mcp_jsonrpc::decode(&line.freeze()) else {
-        panic!("not an answer");
-    };
-    response.outcome.expect("not an error")
+/// As our stdio transport does it: the line is recognised as an answer, and read by whoever called.
+fn reply(line: BytesMut) -> Reply {
+    Reply::recognize(&line.freeze()).expect("an answer in the usual form")
 }
 
 fn text_of(result: &CallToolResult) -> usize {

@@ -13,39 +13,86 @@ pub(crate) fn read_string(
     mut at: usize,
 ) -> Result<(String, usize), Stop> {
     let bytes = json.as_bytes();
-    // Nobody knows how long it is going to be. Room that is not used is not paid for.
-    let mut text = String::with_capacity((2 * (at - start)).clamp(64, 64 << 10));
+    // One allocation of the right size: growing to a megabyte step by step costs more than reading it.
+    let mut text = String::with_capacity(at - start + length_from(bytes, at) + skip::BLOCK);
     text.push_str(&json[start..at]);
     loop {
         if bytes.get(at) != Some(&b'\\') {
             return skip::closing_quote(bytes, at).map(|end| (text, end));
         }
         at = unescape(bytes, at, &mut text)?;
-        let end = skip::plain(bytes, at);
-        // Both ends are next to a quote or a backslash, so whole characters lie between them.
-        text.push_str(&json[at..end]);
-        at = end;
+        at = push_plain(json, at, &mut text);
     }
+}
+
+/// About how long the string is from `at` on: up to the first quote that no backslash precedes.
+fn length_from(bytes: &[u8], at: usize) -> usize {
+    let rest = &bytes[at..];
+    let mut quotes = memchr::memchr_iter(b'"', rest);
+    quotes.find(|&quote| quote == 0 || rest[quote - 1] != b'\\').unwrap_or(0)
+}
+
+/// Appends what needs no unescaping, and returns where it ends.
+///
+/// Text with escapes has one every few words, so most of these pieces are shorter than a call to copy
+/// them would be worth: the first are copied in blocks of a fixed size, a little too far, and cut back.
+#[inline]
+fn push_plain(json: &str, mut at: usize, text: &mut String) -> usize {
+    const BLOCK: usize = skip::BLOCK;
+    for _ in 0..4 {
+        // Not the end of a character, or not that much left.
+        let Some(block) = json.get(at..at + BLOCK) else { break };
+        let Some(bytes) = block.as_bytes().first_chunk() else { break };
+        text.push_str(block);
+        let plain = skip::plain_in(bytes);
+        if plain < BLOCK {
+            // A special byte is ASCII, so a character begins there.
+            text.truncate(text.len() - BLOCK + plain);
+            return at + plain;
+        }
+        at += BLOCK;
+    }
+    let end = skip::plain(json.as_bytes(), at);
+    // Both ends are next to a quote or a backslash, so whole characters lie between them.
+    text.push_str(&json[at..end]);
+    end
 }
 
 /// Appends what the escape sequence at `at` stands for, and returns where it ends.
 #[inline]
 fn unescape(bytes: &[u8], at: usize, text: &mut String) -> Result<usize, Stop> {
-    text.push(match bytes.get(at + 1) {
-        Some(&same @ (b'"' | b'\\' | b'/')) => char::from(same),
-        Some(b'n') => '\n',
-        Some(b't') => '\t',
-        Some(b'r') => '\r',
-        Some(b'b') => '\u{8}',
-        Some(b'f') => '\u{c}',
-        _ => {
-            let (character, end) = code_point(bytes, at)?;
-            text.push(character);
-            return Ok(end);
-        }
-    });
-    Ok(at + 2)
+    let kind = bytes.get(at + 1).copied().unwrap_or_default();
+    let plain = SIMPLE[usize::from(kind)];
+    if plain != 0 {
+        text.push(char::from(plain));
+        return Ok(at + 2);
+    }
+    let (character, end) = code_point(bytes, at)?;
+    text.push(character);
+    Ok(end)
 }
+
+/// What stands behind the backslash, to what it stands for. A table, because nobody can guess which
+/// of them comes next.
+const SIMPLE: [u8; 256] = {
+    let mut table = [0; 256];
+    let pairs = [
+        (b'"', b'"'),
+        (b'\\', b'\\'),
+        (b'/', b'/'),
+        (b'b', 0x8),
+        (b'f', 0xc),
+        (b'n', b'\n'),
+        (b'r', b'\r'),
+        (b't', b'\t'),
+    ];
+    let mut i = 0;
+    while i < pairs.len() {
+        table[pairs[i].0 as usize] = pairs[i].1;
+        i += 1;
+    }
+    table
+};
 
 /// The character that starts with the `\uXXXX` at `at`, and where it ends.
 fn code_point(bytes: &[u8], at: usize) -> Result<(char, usize), Stop> {

@@ -2,6 +2,8 @@
 
 use bytes::{Buf, Bytes, BytesMut};
 
+use crate::spare::Spare;
+
 /// What was cut out of the stream.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[expect(clippy::exhaustive_enums, reason = "a line fits or it does not")]
@@ -46,6 +48,10 @@ pub struct LineDecoder {
     skipping: Option<Skipped>,
     /// Room to offer to the next read, between [`SMALL_READ`] and [`LARGE_READ`].
     room: usize,
+    /// The buffer of the last large line, once nobody needs that line any more.
+    spare: Spare,
+    /// Whether the last line was a large one.
+    has_lent: bool,
 }
 
 #[derive(Debug, Default)]
@@ -68,7 +74,15 @@ const ENDS: usize = 512;
 impl LineDecoder {
     /// A decoder for lines of at most `limit` bytes.
     pub fn new(limit: usize) -> Self {
-        Self { buffer: BytesMut::new(), limit, searched: 0, skipping: None, room: SMALL_READ }
+        Self {
+            buffer: BytesMut::new(),
+            limit,
+            searched: 0,
+            skipping: None,
+            room: SMALL_READ,
+            spare: Spare::default(),
+            has_lent: false,
+        }
     }
 
     /// Where to read to: append bytes at its end. There is always spare capacity.
@@ -82,9 +96,22 @@ impl LineDecoder {
             self.room = (self.room * 4).min(LARGE_READ).max(self.buffer.len().min(self.limit));
         }
         if self.buffer.capacity() - self.buffer.len() < SMALL_READ / 2 {
-            self.buffer.reserve(self.room);
+            self.make_room();
         }
         &mut self.buffer
+    }
+
+    fn make_room(&mut self) {
+        if self.room > SMALL_READ
+            && self.has_lent
+            && let Some(mut spare) = self.spare.take()
+        {
+            spare.extend_from_slice(&self.buffer);
+            self.buffer = spare;
+        }
+        if self.buffer.capacity() - self.buffer.len() < self.room {
+            self.buffer.reserve(self.room);
+        }
     }
 
     /// The next whole line, if there is one.
@@ -136,15 +163,20 @@ impl LineDecoder {
         let line = if content == 0 {
             None
         } else if end < HAND_OVER {
+            if std::mem::take(&mut self.has_lent) {
+                drop(self.spare.take());
+            }
             Some(Bytes::copy_from_slice(&self.buffer[..content]))
+        } else if self.buffer.len() - end <= end {
+            // The line takes the large allocation along; what came after it gets a new one.
+            let rest = BytesMut::from(&self.buffer[end + newline..]);
+            let line = std::mem::replace(&mut self.buffer, rest);
+            self.has_lent = true;
+            return Some(Line::Whole(self.spare.lend(line, content)));
         } else {
             let mut line = self.buffer.split_to(end);
             line.truncate(content);
             self.buffer.advance(newline);
-            if self.buffer.len() <= line.len() {
-                // Let go of the large allocation, which now belongs to the line.
-                self.buffer = BytesMut::from(&self.buffer[..]);
-            }
             return Some(Line::Whole(line.freeze()));
         };
         self.buffer.advance(end + newline);

@@ -18,6 +18,7 @@ mod salvage;
 mod scan;
 mod shape;
 mod skip;
+mod spare;
 
 pub use crate::{
     decode::{DecodeError, Decoded, decode},

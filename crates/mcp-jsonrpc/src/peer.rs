@@ -361,10 +361,11 @@ impl Peer {
         }
     }
 
-    /// An error without an id. With one call in flight there is only one it can be about.
+    /// An error without an id. It can only be about the one call in flight that is no open stream.
     fn complain(&mut self, outcome: Result<RawJson, ErrorObject>) {
         let Err(error) = outcome else { return };
-        let mut waiting = self.calls.values_mut().filter(|call| call.outcome.is_none());
+        let is_waiting = |call: &&mut Call| call.outcome.is_none() && !call.limits.held;
+        let mut waiting = self.calls.values_mut().filter(is_waiting);
         match (waiting.next(), waiting.next()) {
             (Some(only), None) => only.finish(Err(Failure::Rejected(error)), &mut self.wakes),
             _ => self.events.push_back(Event::Complaint(error)),

@@ -44,6 +44,8 @@ pub enum Failure {
     Malformed(ShapeError),
     /// It was cancelled.
     Cancelled,
+    /// It could not even be started.
+    Refused(Refused),
 }
 
 impl Failure {
@@ -55,6 +57,7 @@ impl Failure {
             }
             Failure::TimedOut(_) | Failure::Cancelled => Delivery::Unknown,
             Failure::Closed(delivery) | Failure::Lost { delivery, .. } => *delivery,
+            Failure::Refused(_) => Delivery::NotSent,
         }
     }
 }
@@ -74,6 +77,7 @@ impl fmt::Display for Failure {
             }
             Failure::Malformed(error) => write!(f, "unreadable answer: {error}"),
             Failure::Cancelled => f.write_str("cancelled"),
+            Failure::Refused(refused) => refused.fmt(f),
         }
     }
 }

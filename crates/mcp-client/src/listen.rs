@@ -4,98 +4,35 @@
 //! with its id. Legacy servers tell everybody about lists, and about resources once they have been
 //! subscribed to one by one.
 
+mod filter;
+
 use std::{
     collections::VecDeque,
     fmt,
     future::poll_fn,
     pin::Pin,
-    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak},
     task::{Context, Poll, Waker},
 };
 
 use futures::Stream;
-use mcp_jsonrpc::{CallLimits, Notification, ObjectWriter, RawJson, RequestId, Timeout};
+use mcp_jsonrpc::{CallLimits, Notification, ObjectWriter, Reply, RequestId, Timeout};
 use tokio::{task::AbortHandle, time::timeout};
 
+pub use self::filter::ListenFilter;
 use crate::{
-    client::Client, dispatch::Dispatch, era::Era, error::CallError, handler::ServerEvent,
-    options::CallOptions, request::Ask,
+    client::{Client, Inner},
+    dispatch::Dispatch,
+    era::Era,
+    error::CallError,
+    handler::ServerEvent,
+    options::CallOptions,
+    request::Ask,
 };
 
 const SUBSCRIPTION_ID: &str = "io.modelcontextprotocol/subscriptionId";
 /// Events kept for a subscriber that lags behind.
 const KEPT: usize = 256;
-
-/// What to hear of. The default is nothing.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct ListenFilter {
-    /// Changes of the list of tools.
-    pub tools: bool,
-    /// Changes of the list of prompts.
-    pub prompts: bool,
-    /// Changes of the list of resources.
-    pub resources: bool,
-    /// Changes of these resources.
-    pub resource_uris: Vec<String>,
-    /// Changes of these tasks (modern servers only).
-    pub task_ids: Vec<String>,
-}
-
-impl ListenFilter {
-    /// All three lists.
-    pub fn lists() -> Self {
-        Self { tools: true, prompts: true, resources: true, ..Self::default() }
-    }
-
-    fn write(&self, out: &mut ObjectWriter) {
-        out.object("notifications", |wanted| {
-            for (name, is_wanted) in [
-                ("toolsListChanged", self.tools),
-                ("promptsListChanged", self.prompts),
-                ("resourcesListChanged", self.resources),
-            ] {
-                if is_wanted {
-                    wanted.boolean(name, true);
-                }
-            }
-            for (name, values) in
-                [("resourceSubscriptions", &self.resource_uris), ("taskIds", &self.task_ids)]
-            {
-                if !values.is_empty() {
-                    // A list of strings cannot fail to be written.
-                    let _ = wanted.member(name, values);
-                }
-            }
-            wanted
-        });
-    }
-
-    fn read(raw: &RawJson) -> Self {
-        let flag = |name| raw.get(name).is_some_and(|value| value.decode().unwrap_or(false));
-        let list = |name| raw.get(name).and_then(|value| value.decode().ok()).unwrap_or_default();
-        Self {
-            tools: flag("toolsListChanged"),
-            prompts: flag("promptsListChanged"),
-            resources: flag("resourcesListChanged"),
-            resource_uris: list("resourceSubscriptions"),
-            task_ids: list("taskIds"),
-        }
-    }
-
-    fn wants(&self, event: &ServerEvent) -> bool {
-        match event {
-            ServerEvent::ToolsChanged => self.tools,
-            ServerEvent::PromptsChanged => self.prompts,
-            ServerEvent::ResourcesChanged => self.resources,
-            // What changed may be a part of what was subscribed to.
-            ServerEvent::ResourceUpdated { uri } => {
-                self.resource_uris.iter().any(|wanted| uri.starts_with(wanted.as_str()))
-            }
-            _ => false,
-        }
-    }
-}
 
 /// An open subscription. A stream of events that ends with the connection, or when the server ends it.
 ///
@@ -110,8 +47,8 @@ pub struct Subscription {
 enum Ending {
     /// Dropping the request cancels it.
     Abort(AbortHandle),
-    /// One by one, as they were made.
-    Unsubscribe(Client),
+    /// One by one, as they were made. Does not keep the connection.
+    Unsubscribe(Weak<Inner>),
 }
 
 impl fmt::Debug for Subscription {
@@ -150,14 +87,17 @@ impl Drop for Subscription {
         self.dispatch.subscriptions.remove(&self.state);
         match &self.ending {
             Ending::Abort(task) => task.abort(),
-            Ending::Unsubscribe(client) if !client.is_closed() => {
-                for uri in &self.state.filter.resource_uris {
-                    client.tell("resources/unsubscribe", &|params| {
-                        params.string("uri", uri);
-                    });
+            Ending::Unsubscribe(client) => {
+                let Some(client) = client.upgrade().map(Client) else { return };
+                for uri in &self.acknowledged.resource_uris {
+                    // A legacy server counts no subscribers: the last one turns off the light.
+                    if !self.dispatch.subscriptions.any_wants(uri) {
+                        client.tell("resources/unsubscribe", &|params| {
+                            params.string("uri", uri);
+                        });
+                    }
                 }
             }
-            Ending::Unsubscribe(_) => {}
         }
     }
 }
@@ -193,7 +133,7 @@ impl Client {
                         Some(params)
                     })
                     .await;
-                let error = result.err().map(|failure| {
+                let error = result.and_then(Reply::into_raw).err().map(|failure| {
                     CallError::new("subscriptions/listen", failure, shared.report())
                 });
                 state.end(error);
@@ -219,19 +159,21 @@ impl Client {
     async fn listen_legacy(&self, state: Arc<State>) -> Result<Subscription, CallError> {
         let dispatch = self.0.dispatch.clone();
         dispatch.subscriptions.add(state.clone());
-        let acknowledged = self.legacy_subset(&state.filter);
+        let mut acknowledged = self.legacy_subset(&state.filter);
+        let uris = std::mem::take(&mut acknowledged.resource_uris);
         // From here on dropping it takes back what has been done.
-        let subscription = Subscription {
+        let mut subscription = Subscription {
             state,
             dispatch,
             acknowledged,
-            ending: Ending::Unsubscribe(self.clone()),
+            ending: Ending::Unsubscribe(Arc::downgrade(&self.0)),
         };
-        for uri in &subscription.acknowledged.resource_uris {
+        for uri in uris {
             self.quick("resources/subscribe", &|params| {
-                params.string("uri", uri);
+                params.string("uri", &uri);
             })
             .await?;
+            subscription.acknowledged.resource_uris.push(uri);
         }
         Ok(subscription)
     }
@@ -277,6 +219,11 @@ impl Subscriptions {
 
     fn remove(&self, state: &Arc<State>) {
         self.lock().retain(|known| !Arc::ptr_eq(known, state));
+    }
+
+    /// Whether somebody subscribed to exactly this resource.
+    fn any_wants(&self, uri: &str) -> bool {
+        self.lock().iter().any(|state| state.filter.resource_uris.iter().any(|known| known == uri))
     }
 
     pub(crate) fn end_all(&self) {

@@ -1,0 +1,6 @@
+//! The client against scripted servers, over in-process links and on a paused clock.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
+
+mod listen;
+mod support;

@@ -5,7 +5,7 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
 };
 
-use mcp_jsonrpc::{Event, Notification, RawJson, Request, RequestId};
+use mcp_jsonrpc::{ErrorObject, Event, Notification, RawJson, Request, RequestId};
 use tokio::task::AbortHandle;
 
 use crate::{
@@ -59,12 +59,18 @@ impl Dispatch {
         let _ = self.era.set(era);
     }
 
+    /// Whether this server's requests may be answered. During the handshake any server may be legacy.
+    pub(crate) fn may_answer(&self) -> bool {
+        self.era.get() != Some(&Era::Modern)
+    }
+
     pub(crate) fn event(self: &Arc<Self>, shared: &Arc<Shared>, event: Event) {
         match event {
             Event::Request(request) => self.request(shared, request),
             Event::Notification(notification) => self.notification(&notification),
             Event::Cancelled(id) => {
-                if let Some(task) = lock(&self.answering).remove(&id) {
+                let task = lock(&self.answering).remove(&id);
+                if let Some(task) = task {
                     task.abort();
                 }
             }
@@ -76,7 +82,7 @@ impl Dispatch {
     }
 
     fn request(self: &Arc<Self>, shared: &Arc<Shared>, request: Request) {
-        if self.era.get() == Some(&Era::Modern) {
+        if !self.may_answer() {
             // Forbidden in this era, and so is answering.
             tracing::debug!(method = %request.method, "ignored a request from a modern server");
             shared.ignore(&request.id);
@@ -87,16 +93,17 @@ impl Dispatch {
             shared.respond(&request.id, Ok(RawJson::empty_object()));
             return;
         }
-        let (this, shared, id) = (self.clone(), shared.clone(), request.id.clone());
+        let request_id = request.id.clone();
+        let answer =
+            Answering { dispatch: self.clone(), shared: shared.clone(), id: request_id.clone() };
         let mut answering = lock(&self.answering);
         let task = tokio::spawn(async move {
+            let Dispatch { handler, offered, .. } = &*answer.dispatch;
             let params = request.params.as_ref();
-            let answer =
-                inputs::obtain(&*this.handler, &this.offered, &request.method, params).await;
-            shared.respond(&request.id, answer.map_err(inputs::InputError::into_answer));
-            lock(&this.answering).remove(&request.id);
+            let result = inputs::obtain(&**handler, offered, &request.method, params).await;
+            answer.shared.respond(&answer.id, result.map_err(inputs::InputError::into_answer));
         });
-        answering.insert(id, task.abort_handle());
+        answering.insert(request_id, task.abort_handle());
     }
 
     fn notification(self: &Arc<Self>, notification: &Notification) {
@@ -110,9 +117,9 @@ impl Dispatch {
         let mut queue = lock(&self.events);
         if queue.waiting.len() >= self.max_events {
             queue.missed += 1;
-            return;
+        } else {
+            queue.waiting.push_back(event);
         }
-        queue.waiting.push_back(event);
         if !queue.delivering {
             queue.delivering = true;
             let this = self.clone();
@@ -156,8 +163,27 @@ impl Dispatch {
 
     /// Stops answering.
     pub(crate) fn stop(&self) {
-        for (_, task) in lock(&self.answering).drain() {
+        let tasks: Vec<_> = lock(&self.answering).drain().collect();
+        for (_, task) in tasks {
             task.abort();
         }
+    }
+}
+
+/// An answer being worked on.
+struct Answering {
+    dispatch: Arc<Dispatch>,
+    shared: Arc<Shared>,
+    id: RequestId,
+}
+
+/// A handler that panics must not let the server wait for ever.
+impl Drop for Answering {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            let broken = ErrorObject::new(ErrorObject::INTERNAL_ERROR, "the host failed to answer");
+            self.shared.respond(&self.id, Err(broken));
+        }
+        lock(&self.dispatch.answering).remove(&self.id);
     }
 }

@@ -258,7 +258,7 @@ fn now() -> std::time::Instant {
 fn refused(refused: Refused) -> Failure {
     match refused {
         Refused::Closed => Failure::Closed(Delivery::NotSent),
-        other => lost(&other.to_string()),
+        other => Failure::Refused(other),
     }
 }
 
@@ -356,7 +356,8 @@ impl Driver {
         let abandoned: Vec<_> = std::iter::from_fn(|| peer.next_abandoned()).collect();
         drop(core);
         self.wakes.drain(..).for_each(Waker::wake);
-        for message in outgoing {
+        // The peer refuses what is too much, and a modern server must not be answered even then.
+        for message in outgoing.into_iter().filter(|_| self.dispatch.may_answer()) {
             let _ = self.shared.outlet.send(message);
         }
         for id in abandoned {
@@ -389,6 +390,7 @@ impl Drop for Driver {
             core.peer.close(u64::MAX);
             self.settle(core);
             self.dispatch.ended();
+            self.shared.ended.send_if_modified(|report| report.replace(unknown_end()).is_none());
         }
     }
 }

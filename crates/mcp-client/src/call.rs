@@ -1,18 +1,16 @@
 //! Calling a tool.
 
-use std::{fmt, future::IntoFuture, time::Duration};
+use std::{fmt, future::IntoFuture};
 
 use futures::future::BoxFuture;
-use mcp_jsonrpc::{ObjectWriter, RawJson, ShapeError, Timeout};
+use mcp_jsonrpc::{ObjectWriter, RawJson, ShapeError};
 use serde::Serialize;
-use tokio::time::timeout;
 
 use crate::{
     client::Client,
-    era::Era,
     error::CallError,
     options::CallOptions,
-    request::{Ask, unexpected_type},
+    request::{Ask, RESULT_TYPE, problem, unexpected_type},
     rounds::Finished,
     types::CallToolResult,
 };
@@ -71,6 +69,9 @@ impl ToolCall<'_> {
     async fn run(self) -> Result<CallToolResult, CallError> {
         let ToolCall { client, name, arguments, options } = self;
         let arguments = arguments.map_err(CallError::Unsendable)?;
+        if !arguments.is_object() {
+            return Err(CallError::Unsendable(problem("arguments must be an object")));
+        }
         let as_task = client.must_run_as_task(name);
         let members = |params: &mut ObjectWriter| {
             params.string("name", name).raw("arguments", &arguments);
@@ -79,25 +80,26 @@ impl ToolCall<'_> {
             }
         };
         let ask = Ask::call("tools/call", Some(name), &options);
-        match client.ask_in_rounds::<CallToolResult>(&ask, &members).await? {
-            Finished::Complete(result) => Ok(result),
-            // A member that happens to be called `task`.
-            Finished::Other(result) if client.era() == Era::Legacy && !as_task => Ok(result),
+        let task = match client.ask_in_rounds::<CallToolResult>(&ask, &members).await? {
+            // Only who asked for a task gets one: others may have a member of that name.
+            Finished::Complete { answer, .. } => match answer.extra.get("task") {
+                Some(task) if as_task => task.clone(),
+                _ => return Ok(answer),
+            },
             Finished::Other(result) => {
-                let kind = result.extra.get("resultType").map(RawJson::as_str);
-                let is_task = as_task || client.0.options.follow_tasks && kind == Some(r#""task""#);
-                if !is_task {
+                let kind = result.extra.get(RESULT_TYPE).map(RawJson::as_str);
+                if !client.0.options.follow_tasks || kind != Some(r#""task""#) {
                     return Err(unexpected_type(ask.method));
                 }
-                let limits = client.limits(&ask);
-                let within = limits.total.unwrap_or(Duration::MAX);
-                let timed_out = |_| CallError::TimedOut {
-                    method: ask.method,
-                    timeout: Timeout::new(true, limits.idle, limits.total),
-                };
-                timeout(within, client.follow(&result.extra)).await.map_err(timed_out)?
+                // Its fields are those of the result itself.
+                let mut task = ObjectWriter::new();
+                for (name, value) in result.extra.iter() {
+                    task.raw(name, value);
+                }
+                task.finish()
             }
-        }
+        };
+        client.within(&ask, client.follow(&ask, &task)).await
     }
 }
 

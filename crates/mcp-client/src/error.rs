@@ -41,6 +41,13 @@ pub enum HandshakeError {
     },
     /// The modern era was asked for and the server is not modern.
     NotModern,
+    /// What the server says of itself is not what the protocol says it is.
+    Shape {
+        /// What it answered.
+        phase: &'static str,
+        /// What is wrong with the answer, and where.
+        error: ShapeError,
+    },
 }
 
 impl HandshakeError {
@@ -53,7 +60,8 @@ impl HandshakeError {
             }
             HandshakeError::Rejected { .. }
             | HandshakeError::NoCommonVersion { .. }
-            | HandshakeError::NotModern => ErrorClass::Permanent,
+            | HandshakeError::NotModern
+            | HandshakeError::Shape { .. } => ErrorClass::Permanent,
         }
     }
 }
@@ -86,6 +94,9 @@ impl fmt::Display for HandshakeError {
             HandshakeError::NotModern => f.write_str(
                 "the server does not speak 2026-07-28, and this connection is pinned to it",
             ),
+            HandshakeError::Shape { phase, error } => {
+                write!(f, "unreadable answer to `{phase}`: {error}")
+            }
         }
     }
 }
@@ -181,6 +192,7 @@ impl CallError {
             Failure::Lost { delivery, reason } => CallError::Lost { delivery, reason },
             Failure::TooLarge { size, limit } => CallError::TooLarge { size, limit },
             Failure::Malformed(error) => CallError::Shape { method, error },
+            Failure::Refused(refused) => refused.into(),
             _ => CallError::Cancelled,
         }
     }

@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use mcp_jsonrpc::{CallLimits, Failure, ObjectWriter, RawJson, Reply};
 use mcp_transport::Connect;
-use tokio::time::Instant;
+use tokio::time::{Instant, timeout_at};
 
 use crate::{
     capabilities::ClientCapabilities,
@@ -15,6 +15,7 @@ use crate::{
     negotiation::{Disagreement, Negotiation, Observed, Step},
     options::ClientOptions,
     profile::ServerProfile,
+    request::PROTOCOL_VERSION,
     types::{DiscoverResult, Implementation, InitializeResult, ServerCapabilities},
 };
 
@@ -48,7 +49,11 @@ pub(crate) async fn open(
                 options.remembered.set(Some(version.era()));
                 return Ok(handshake.finish(version));
             }
-            Step::Failed(why) => return Err(handshake.explain(why).await),
+            Step::Failed(why) => {
+                // Whatever was remembered did not help: the next attempt asks again.
+                options.remembered.set(None);
+                return Err(handshake.explain(why).await);
+            }
         };
     }
 }
@@ -89,22 +94,36 @@ impl<'a> Handshake<'a> {
 
     async fn probe(&mut self, version: ProtocolVersion) -> Observed {
         self.phase = "server/discover";
-        // Whoever knows the server to be modern waits for it as long as it takes.
-        let certain = self.options.era == EraChoice::Modern
-            || self.options.remembered.get() == Some(Era::Modern);
-        let limit = if certain { Duration::MAX } else { self.options.probe_timeout };
         let mut params = ObjectWriter::new();
         params.raw("_meta", &meta(self.options, &self.dispatch.offered, version));
-        match self.call(params.finish(), limit).await {
+        match self.call(params.finish(), self.patience()).await {
             Ok(raw) => match raw.decode::<DiscoverResult>() {
                 Ok(result) => {
                     let versions = result.supported_versions.clone();
                     self.discovered = Some(result);
                     Observed::Discovered(versions)
                 }
+                // Nobody else has this member, so it is a modern server that is out of order.
+                Err(error) if raw.get("supportedVersions").is_some() => Observed::Unreadable(error),
                 Err(_) => Observed::Nonsense,
             },
+            Err(Observed::Unreadable(_)) => Observed::Nonsense,
             Err(observed) => observed,
+        }
+    }
+
+    /// How long to wait for a server to say that it is modern.
+    fn patience(&self) -> Duration {
+        let Self { options, .. } = self;
+        match options.era {
+            // It has nothing else to say.
+            EraChoice::Modern => Duration::MAX,
+            // It was modern last time and may only be slow to start. It may also have become another one,
+            // so some time is left to find that out.
+            _ if options.remembered.get() == Some(Era::Modern) => {
+                options.probe_timeout.max(options.handshake_timeout / 2)
+            }
+            _ => options.probe_timeout,
         }
     }
 
@@ -123,7 +142,7 @@ impl<'a> Handshake<'a> {
                     self.initialized = Some(result);
                     Observed::Initialized(version)
                 }
-                Err(_) => Observed::Nonsense,
+                Err(error) => Observed::Unreadable(error),
             },
             Err(observed) => observed,
         }
@@ -139,6 +158,7 @@ impl<'a> Handshake<'a> {
             Failure::Rejected(error) => Observed::Refused(error),
             Failure::Closed(_) => Observed::Closed,
             Failure::TimedOut(_) => Observed::Silent,
+            Failure::Malformed(error) => Observed::Unreadable(error),
             _ => Observed::Nonsense,
         })
     }
@@ -164,14 +184,21 @@ impl<'a> Handshake<'a> {
             Disagreement::NoCommonVersion(offered) => HandshakeError::NoCommonVersion { offered },
             Disagreement::Refused(error) => HandshakeError::Rejected { phase, error },
             Disagreement::NotModern => HandshakeError::NotModern,
-            Disagreement::Closed => {
-                HandshakeError::Closed { phase, report: self.engine.closed().await }
-            }
-            Disagreement::Silent => HandshakeError::TimedOut {
-                phase,
-                limit: self.options.handshake_timeout,
-                stderr: self.engine.outlet().diagnostics().stderr,
+            Disagreement::Unreadable(error) => HandshakeError::Shape { phase, error },
+            // A server that no longer listens may take its time to go.
+            Disagreement::Closed => match timeout_at(self.deadline, self.engine.closed()).await {
+                Ok(report) => HandshakeError::Closed { phase, report },
+                Err(_) => self.timed_out(phase),
             },
+            Disagreement::Silent => self.timed_out(phase),
+        }
+    }
+
+    fn timed_out(&self, phase: &'static str) -> HandshakeError {
+        HandshakeError::TimedOut {
+            phase,
+            limit: self.options.handshake_timeout,
+            stderr: self.engine.outlet().diagnostics().stderr,
         }
     }
 }
@@ -186,8 +213,7 @@ async fn connect(
         limit: options.handshake_timeout,
         stderr: Vec::new(),
     };
-    let link =
-        tokio::time::timeout_at(deadline, connector.connect()).await.map_err(timed_out)??;
+    let link = timeout_at(deadline, connector.connect()).await.map_err(timed_out)??;
     let dispatch = Dispatch::new(options.handler.clone(), options.max_events);
     Ok((Engine::start(link, dispatch.clone()), dispatch))
 }
@@ -203,7 +229,7 @@ fn meta(
         offered.extensions.push((TASKS.into(), RawJson::empty_object()));
     }
     let mut meta = ObjectWriter::with_capacity(256);
-    meta.string("io.modelcontextprotocol/protocolVersion", version.as_str());
+    meta.string(PROTOCOL_VERSION, version.as_str());
     meta.raw("io.modelcontextprotocol/clientCapabilities", &offered.to_json(Era::Modern));
     // Strings only, which cannot fail to be written.
     let _ = meta.member("io.modelcontextprotocol/clientInfo", &options.client_info);

@@ -6,6 +6,7 @@ use crate::{
     capabilities::ClientCapabilities,
     error::CallError,
     handler::{Handler, Refusal},
+    request::problem,
     types::{CreateMessageRequest, ElicitRequest},
 };
 
@@ -38,6 +39,7 @@ pub(crate) async fn obtain(
             {
                 return Err(InputError::UndeclaredMode("sampling with tools".into()));
             }
+            request.check_tool_results().map_err(InputError::Invalid)?;
             let result = handler.sample(request).await.map_err(InputError::Refused)?;
             RawJson::encode(&result).map_err(InputError::Invalid)
         }
@@ -69,7 +71,7 @@ async fn elicit(
         let mode = request.mode.as_deref().unwrap_or("form");
         return Err(InputError::UndeclaredMode(format!("elicitation in mode `{mode}`").into()));
     }
-    let result = handler.elicit(request.clone()).await.with_defaults(&request);
+    let result = handler.elicit(request.clone()).await.completed(&request);
     RawJson::encode(&result).map_err(InputError::Invalid)
 }
 
@@ -94,12 +96,14 @@ impl InputError {
     }
 
     /// What our own caller is told, where the question came inside the answer to a call.
-    pub(crate) fn into_call_error(self, method: &'static str) -> CallError {
+    pub(crate) fn into_call_error(self, method: &'static str, place: &str) -> CallError {
         match self {
             InputError::Undeclared(what) | InputError::UndeclaredMode(what) => {
                 CallError::Undeclared(what)
             }
-            InputError::Invalid(error) => CallError::Shape { method, error },
+            InputError::Invalid(error) => {
+                CallError::Shape { method, error: problem(format_args!("{place}: {error}")) }
+            }
             InputError::Refused(refusal) => CallError::Declined(refusal.to_string().into()),
         }
     }

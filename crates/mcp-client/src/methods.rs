@@ -12,7 +12,7 @@ use crate::{
     era::Era,
     error::CallError,
     options::CallOptions,
-    request::{Ask, problem},
+    request::{Ask, RESULT_TYPE, problem},
     types::{
         Completion, GetPromptResult, Listing, LogLevel, Prompt, ReadPage, ReadResourceResult,
         Resource, ResourceTemplate, TaskSupport, Tool,
@@ -33,7 +33,7 @@ impl Client {
     /// All tools, in the server's order. An entry that cannot be read costs only itself.
     pub async fn list_tools(&self) -> Result<Listing<Tool>, CallError> {
         let listing = self.list::<Tool>("tools/list").await?;
-        if self.era() == Era::Legacy && self.0.profile.capabilities.tasks.is_some() {
+        if self.era() == Era::Legacy && self.runs_tasks() {
             let required =
                 listing.items.iter().filter(|t| t.task_support() == TaskSupport::Required);
             *self.task_tools() = required.map(|tool| tool.name.clone()).collect();
@@ -60,12 +60,17 @@ impl Client {
     pub async fn read_resource(&self, uri: &str) -> Result<ReadResourceResult, CallError> {
         let options = CallOptions::default();
         let ask = Ask::call("resources/read", Some(uri), &options);
-        let page: ReadPage = self
-            .ask_to_the_end(&ask, &|params| {
+        let (mut page, in_rounds) = self
+            .ask_to_the_end::<ReadPage>(&ask, &|params| {
                 params.string("uri", uri);
             })
             .await?;
-        Ok(page.into_result())
+        if in_rounds {
+            // What was answered to the user's own input is nobody's cache's business.
+            page.ttl_ms = None;
+        }
+        let error = |error| CallError::Shape { method: ask.method, error };
+        page.into_result().ok_or_else(|| error(problem("`contents` is missing")))
     }
 
     /// Fills a prompt in.
@@ -80,7 +85,7 @@ impl Client {
         let members = |params: &mut ObjectWriter| {
             params.string("name", name).raw("arguments", &arguments);
         };
-        self.ask_to_the_end(&ask, &members).await
+        self.ask_to_the_end(&ask, &members).await.map(|(prompt, _)| prompt)
     }
 
     /// Ways to complete the argument `name`, which so far is `value`. `others` are the arguments that
@@ -112,6 +117,7 @@ impl Client {
             }
         };
         let raw: RawJson = self.ask(&ask, &members).await?;
+        self.check_type(ask.method, raw.get(RESULT_TYPE).as_ref(), "complete")?;
         let completion = raw.get("completion").ok_or_else(|| problem("`completion` is missing"));
         completion
             .and_then(|raw| raw.decode())
@@ -149,11 +155,18 @@ impl Client {
     ) -> Result<(), CallError> {
         let options = CallOptions::default();
         let ask = Ask::quick(method, &options);
-        self.send(&ask, method.into(), None, members).await.map(drop)
+        self.ask::<RawJson>(&ask, members).await.map(drop)
     }
 
     pub(crate) fn must_run_as_task(&self, tool: &str) -> bool {
         self.0.options.follow_tasks && self.task_tools().contains(tool)
+    }
+
+    /// Whether a legacy server says that it runs tools as tasks: nobody else may be asked to.
+    fn runs_tasks(&self) -> bool {
+        let tasks = self.0.profile.capabilities.tasks.as_ref();
+        let tools = tasks.and_then(|tasks| tasks.get("requests")?.get("tools"));
+        tools.is_some_and(|tools| tools.get("call").is_some())
     }
 
     fn task_tools(&self) -> MutexGuard<'_, std::collections::HashSet<String>> {

@@ -5,7 +5,7 @@
 //! some old servers would carry out a modern `tools/call`; whatever does not prove the server modern makes
 //! it legacy, and the decision never hangs on one particular error code.
 
-use mcp_jsonrpc::{ErrorObject, RawJson};
+use mcp_jsonrpc::{ErrorObject, RawJson, ShapeError};
 
 use crate::era::{Era, EraChoice, ProtocolVersion};
 
@@ -41,6 +41,8 @@ pub(crate) enum Disagreement {
     Closed,
     /// It is pinned to the modern era and what came back is not modern.
     NotModern,
+    /// What it said cannot be read.
+    Unreadable(ShapeError),
 }
 
 /// What came of a step.
@@ -50,8 +52,10 @@ pub(crate) enum Observed {
     Discovered(Vec<String>),
     /// An initialisation, with the revision the server chose.
     Initialized(String),
-    /// An answer that makes no sense: some old servers answer anything with an empty result.
+    /// An answer that is none: some old servers answer anything with an empty result.
     Nonsense,
+    /// An answer of the right kind with something wrong in it.
+    Unreadable(ShapeError),
     /// An error.
     Refused(ErrorObject),
     /// No answer in time.
@@ -66,6 +70,8 @@ pub(crate) enum Observed {
 pub(crate) struct Negotiation {
     choice: EraChoice,
     probing: bool,
+    /// The server has answered a probe, if only to say no.
+    answered_probe: bool,
     /// Second chances that have been used up.
     repeated_probe: bool,
     repeated_initialize: bool,
@@ -79,6 +85,7 @@ impl Negotiation {
         let negotiation = Self {
             choice,
             probing: !legacy,
+            answered_probe: false,
             repeated_probe: false,
             repeated_initialize: false,
             restarted: false,
@@ -96,7 +103,9 @@ impl Negotiation {
     }
 
     fn probed(&mut self, observed: Observed) -> Step {
+        self.answered_probe |= !matches!(observed, Observed::Silent | Observed::Closed);
         match observed {
+            Observed::Unreadable(error) => Step::Failed(Disagreement::Unreadable(error)),
             Observed::Discovered(versions) => {
                 match ProtocolVersion::newest_of(Era::Modern, &versions) {
                     Some(version) => Step::Agreed(version),
@@ -157,10 +166,9 @@ impl Negotiation {
                 Some(version) if version.era() == Era::Legacy => Step::Agreed(version),
                 _ => Step::Failed(Disagreement::NoCommonVersion(vec![version])),
             },
-            // What we remembered was wrong, or the probe came too early for it.
-            Observed::Refused(error)
-                if is_modern(&error) && self.choice == EraChoice::Auto && !self.repeated_probe =>
-            {
+            // What we remembered was wrong, or the probe came too early for it. A modern server may say
+            // anything to `initialize`, so this does not hang on a code either.
+            Observed::Refused(error) if self.may_be_modern(&error) => {
                 self.repeated_probe = true;
                 self.probing = true;
                 Step::Probe(ProtocolVersion::NEWEST_MODERN)
@@ -177,10 +185,19 @@ impl Negotiation {
             }
             Observed::Silent => Step::Failed(Disagreement::Silent),
             Observed::Closed => Step::Failed(Disagreement::Closed),
+            Observed::Unreadable(error) => Step::Failed(Disagreement::Unreadable(error)),
             Observed::Discovered(_) | Observed::Nonsense => {
                 Step::Failed(Disagreement::NoCommonVersion(Vec::new()))
             }
         }
+    }
+
+    /// Whether a server that refused to initialize should be asked for its era, once.
+    fn may_be_modern(&self, error: &ErrorObject) -> bool {
+        let names_legacy = ProtocolVersion::newest_of(Era::Legacy, &supported(error)).is_some();
+        self.choice == EraChoice::Auto
+            && !self.repeated_probe
+            && (is_modern(error) || !self.answered_probe && !names_legacy)
     }
 }
 
@@ -321,6 +338,15 @@ mod tests {
                 vec![unsupported(r#"["2026-07-28"]"#), discovered(&["2026-07-28"])]
             ),
             "initialize 2025-11-25 > probe 2026-07-28 > agreed 2026-07-28"
+        );
+        // A server that is neither is not asked for ever.
+        assert_eq!(
+            play(
+                EraChoice::Auto,
+                Some(Era::Legacy),
+                vec![refused(-32000), refused(-32601), refused(-32000)]
+            ),
+            "initialize 2025-11-25 > probe 2026-07-28 > initialize 2025-11-25 > failed Refused"
         );
     }
 

@@ -8,7 +8,7 @@ use crate::{
     client::Client,
     error::CallError,
     options::CallOptions,
-    request::{Ask, unexpected_type},
+    request::Ask,
     types::{Freshness, Listing, Page, Rejectable},
 };
 
@@ -48,14 +48,18 @@ impl Client {
                 (_, Some(before), Some(fresh)) => Some(Freshness::and(before, fresh)),
                 _ => None,
             };
-            listing.rejected.extend(page.rejected);
-            let room = options.max_items.saturating_sub(listing.items.len());
-            listing.truncated = page.items.len() > room;
+            // What cannot be read counts too, or a server could fill our memory with it.
+            let taken = listing.items.len() + listing.rejected.len();
+            let room = options.max_items.saturating_sub(taken);
+            listing.truncated = page.items.len() + page.rejected.len() > room;
             if listing.items.is_empty() && !listing.truncated {
                 listing.items = page.items;
             } else {
                 listing.items.extend(page.items.into_iter().take(room));
             }
+            let room = options.max_items.saturating_sub(listing.items.len());
+            listing.rejected.extend(page.rejected);
+            listing.rejected.truncate(room);
             match page.next_cursor {
                 None => return Ok(listing),
                 // A server that hands out a cursor twice would keep us busy for ever.
@@ -81,9 +85,7 @@ impl Client {
         };
         let reply = self.send(&ask, method.into(), None, &members).await?;
         let page = Page::read(reply).map_err(|failure| CallError::new(method, failure, None))?;
-        match page.result_type.as_deref() {
-            None | Some("complete") => Ok(page),
-            Some(_) => Err(unexpected_type(method)),
-        }
+        self.check_type(method, page.result_type.as_ref(), "complete")?;
+        Ok(page)
     }
 }

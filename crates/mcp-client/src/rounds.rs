@@ -4,7 +4,10 @@
 //! `input_required` and what it needs; the call is then made again with the answers, as often as it takes.
 //! The 2025-11-25 revision had a small ancestor of this: the error -32042, with pages for the user to visit.
 
-use std::time::Duration;
+use std::{
+    hash::{BuildHasher as _, RandomState},
+    time::Duration,
+};
 
 use mcp_jsonrpc::{ErrorObject, ObjectWriter, RawJson};
 
@@ -13,7 +16,7 @@ use crate::{
     era::Era,
     error::CallError,
     inputs,
-    request::{Answer, Ask, Members, is_complete, problem, unexpected_type},
+    request::{Answer, Ask, Members, RESULT_TYPE, is_complete, problem, unexpected_type},
     types::Extra,
 };
 
@@ -24,8 +27,8 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 
 /// What a finished call left behind.
 pub(crate) enum Finished<T> {
-    /// Its result.
-    Complete(T),
+    /// Its result, and whether it took more than one round: such a result must not be kept.
+    Complete { answer: T, in_rounds: bool },
     /// A result of a type that only some methods may have.
     Other(T),
 }
@@ -46,6 +49,7 @@ impl Client {
         members: &Members<'_>,
     ) -> Result<Finished<T>, CallError> {
         let mut round = Round::default();
+        let mut ask = *ask;
         for rounds in 0..=self.0.options.max_rounds {
             let with_answers = |params: &mut ObjectWriter| {
                 members(params);
@@ -56,37 +60,36 @@ impl Client {
                     params.raw("requestState", raw);
                 });
             };
-            let answer: T = match self.ask(ask, &with_answers).await {
+            let answer: T = match self.ask(&ask, &with_answers).await {
                 Err(CallError::Rejected(error)) if self.wants_visits(&error) => {
-                    self.visit_pages(ask.method, error).await?;
+                    self.within(&ask, self.visit_pages(ask.method, error)).await?;
                     round = Round::default();
+                    ask.is_repeated = true;
                     continue;
                 }
                 answer => answer?,
             };
             if self.era() == Era::Legacy || is_complete(answer.extra()) {
-                return Ok(match answer.extra().get("task") {
-                    Some(_) if self.era() == Era::Legacy => Finished::Other(answer),
-                    _ => Finished::Complete(answer),
-                });
+                return Ok(Finished::Complete { answer, in_rounds: ask.is_repeated });
             }
-            if answer.extra().get("resultType").map(RawJson::as_str) != Some(r#""input_required""#)
-            {
+            if answer.extra().get(RESULT_TYPE).map(RawJson::as_str) != Some(r#""input_required""#) {
                 return Ok(Finished::Other(answer));
             }
-            round = self.next_round(ask.method, answer.extra(), rounds).await?;
+            let next = self.next_round(ask.method, answer.extra(), rounds);
+            round = self.within(&ask, next).await?;
+            ask.is_repeated = true;
         }
         Err(CallError::TooManyRounds { rounds: self.0.options.max_rounds })
     }
 
-    /// The same, for methods that must end in a plain result.
+    /// The same, for methods that must end in a plain result. Says whether it took more than one round.
     pub(crate) async fn ask_to_the_end<T: Answer>(
         &self,
         ask: &Ask<'_>,
         members: &Members<'_>,
-    ) -> Result<T, CallError> {
+    ) -> Result<(T, bool), CallError> {
         match self.ask_in_rounds(ask, members).await? {
-            Finished::Complete(answer) => Ok(answer),
+            Finished::Complete { answer, in_rounds } => Ok((answer, in_rounds)),
             Finished::Other(_) => Err(unexpected_type(ask.method)),
         }
     }
@@ -98,15 +101,18 @@ impl Client {
         rounds: u32,
     ) -> Result<Round, CallError> {
         let state = interim.get("requestState").filter(|state| !state.is_null()).cloned();
-        let Some(requests) = interim.get("inputRequests").filter(|requests| !requests.is_null())
-        else {
+        let requests = interim.get("inputRequests").filter(|requests| !requests.is_null());
+        if requests.is_some_and(|requests| !requests.is_object()) {
+            let error = problem("inputRequests: expected an object");
+            return Err(CallError::Shape { method, error });
+        }
+        let Some(requests) = requests.filter(|requests| requests.members().next().is_some()) else {
             if state.is_none() {
                 let error =
                     problem("`input_required` with neither `inputRequests` nor `requestState`");
                 return Err(CallError::Shape { method, error });
             }
-            let pause = FIRST_PAUSE.saturating_mul(1 << rounds.min(10)).min(LONGEST_PAUSE);
-            tokio::time::sleep(pause).await;
+            tokio::time::sleep(pause(rounds)).await;
             return Ok(Round { responses: None, state });
         };
         Ok(Round { responses: Some(self.answer_all(method, requests).await?), state })
@@ -130,7 +136,8 @@ impl Client {
             let answer =
                 inputs::obtain(&*dispatch.handler, &dispatch.offered, &asked, params.as_ref())
                     .await;
-            responses.raw(&key, &answer.map_err(|error| error.into_call_error(method))?);
+            let place = format!("inputRequests.{key}");
+            responses.raw(&key, &answer.map_err(|error| error.into_call_error(method, &place))?);
         }
         Ok(responses.finish())
     }
@@ -157,11 +164,20 @@ impl Client {
                 "elicitation/create",
                 Some(&page),
             );
-            let answer = answer.await.map_err(|error| error.into_call_error(method))?;
+            let answer =
+                answer.await.map_err(|error| error.into_call_error(method, "elicitations"))?;
             if answer.get("action").as_ref().map(RawJson::as_str) != Some(r#""accept""#) {
                 return Err(CallError::Rejected(error));
             }
         }
         Ok(())
     }
+}
+
+/// How long to leave a server alone that sheds load: longer each time, and not in step with others.
+fn pause(rounds: u32) -> Duration {
+    let usual = FIRST_PAUSE.saturating_mul(1 << rounds.min(10)).min(LONGEST_PAUSE);
+    // Any hasher of the standard library starts out random.
+    let [random, ..] = RandomState::new().hash_one(rounds).to_ne_bytes();
+    usual.mul_f64(1.0 - 0.2 * f64::from(random) / 256.0)
 }

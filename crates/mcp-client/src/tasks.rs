@@ -9,8 +9,8 @@ use crate::{
     era::Era,
     error::CallError,
     options::CallOptions,
-    request::{Ask, problem},
-    types::{CallToolResult, Extra, Task, TaskStatus},
+    request::{Ask, RESULT_TYPE, problem},
+    types::{CallToolResult, Task, TaskStatus},
 };
 
 impl Client {
@@ -18,11 +18,14 @@ impl Client {
     pub async fn task(&self, task_id: &str) -> Result<Task, CallError> {
         let options = CallOptions::default();
         let ask = Ask::quick("tasks/get", &options);
+        let task: Task = self
+            .ask(&ask, &|params| {
+                params.string("taskId", task_id);
+            })
+            .await?;
         // Some servers call this result a task too, which is no reason to refuse it.
-        self.ask(&ask, &|params| {
-            params.string("taskId", task_id);
-        })
-        .await
+        self.check_type(ask.method, task.extra.get(RESULT_TYPE), "task")?;
+        Ok(task)
     }
 
     /// Gives a task what it asked for, by key.
@@ -37,7 +40,7 @@ impl Client {
         let members = |params: &mut ObjectWriter| {
             params.string("taskId", task_id).raw("inputResponses", &input_responses);
         };
-        self.send(&ask, ask.method.into(), None, &members).await.map(drop)
+        self.ask::<RawJson>(&ask, &members).await.map(drop)
     }
 
     /// Asks the server to end a task. It may take its time, or end otherwise first.
@@ -47,49 +50,42 @@ impl Client {
         let members = |params: &mut ObjectWriter| {
             params.string("taskId", task_id);
         };
-        self.send(&ask, ask.method.into(), None, &members).await.map(drop)
+        self.ask::<RawJson>(&ask, &members).await.map(drop)
     }
 
-    /// Follows the task that a call became. Dropping the future asks the server to end it.
-    pub(crate) async fn follow(&self, created: &Extra) -> Result<CallToolResult, CallError> {
-        const METHOD: &str = "tools/call";
-        let described = match self.era() {
-            Era::Legacy => created.get("task").cloned(),
-            // Its fields are those of the result itself.
-            Era::Modern => {
-                let mut task = ObjectWriter::new();
-                created.iter().for_each(|(name, value)| {
-                    task.raw(name, value);
-                });
-                Some(task.finish())
-            }
-        };
-        let task = described
-            .ok_or_else(|| problem("`task` is missing"))
-            .and_then(|raw| raw.decode::<Task>());
-        let mut task = task.map_err(|error| CallError::Shape { method: METHOD, error })?;
+    /// Follows the task that a call became, to its end. Until then, dropping the future or failing asks
+    /// the server to end it too.
+    pub(crate) async fn follow(
+        &self,
+        ask: &Ask<'_>,
+        created: &RawJson,
+    ) -> Result<CallToolResult, CallError> {
+        let shape = |error| CallError::Shape { method: ask.method, error };
+        let mut task = created.decode::<Task>().map_err(shape)?;
         let mut following = Following { client: self, task_id: task.task_id.clone(), ended: false };
-        let result = async {
-            let mut answered = HashSet::new();
-            loop {
-                match task.status() {
-                    TaskStatus::Completed | TaskStatus::Failed | TaskStatus::Cancelled => break,
-                    TaskStatus::InputRequired if self.era() == Era::Legacy => break,
-                    TaskStatus::InputRequired => self.answer_task(&task, &mut answered).await?,
-                    _ => {}
+        let mut answered = HashSet::new();
+        loop {
+            match task.status() {
+                TaskStatus::Completed | TaskStatus::Failed | TaskStatus::Cancelled => {
+                    following.ended = true;
+                    break;
                 }
-                tokio::time::sleep(task.poll_interval()).await;
-                task = self.task(&task.task_id).await?;
+                TaskStatus::InputRequired if self.era() == Era::Legacy => break,
+                TaskStatus::InputRequired => self.answer_task(&task, &mut answered).await?,
+                _ => {}
             }
-            match self.era() {
-                // Blocks until the end, and gives the server a stream for its own requests.
-                Era::Legacy => self.legacy_task_result(&task.task_id).await,
-                Era::Modern => modern_result(&task),
-            }
+            tokio::time::sleep(task.poll_interval()).await;
+            task = self.task(&task.task_id).await?;
         }
-        .await;
-        following.ended = true;
-        result
+        match self.era() {
+            // Blocks until the end, and gives the server a stream for its own requests.
+            Era::Legacy => {
+                let result = self.legacy_task_result(ask, &task.task_id).await;
+                following.ended |= matches!(result, Ok(_) | Err(CallError::Rejected(_)));
+                result
+            }
+            Era::Modern => modern_result(&task),
+        }
     }
 
     /// Answers each question once; it stays listed until the server has taken the answer in.
@@ -113,9 +109,12 @@ impl Client {
         Ok(())
     }
 
-    async fn legacy_task_result(&self, task_id: &str) -> Result<CallToolResult, CallError> {
-        let options = CallOptions::default();
-        let ask = Ask::call("tasks/result", None, &options);
+    async fn legacy_task_result(
+        &self,
+        ask: &Ask<'_>,
+        task_id: &str,
+    ) -> Result<CallToolResult, CallError> {
+        let ask = Ask { method: "tasks/result", is_repeated: true, ..*ask };
         self.ask(&ask, &|params| {
             params.string("taskId", task_id);
         })

@@ -202,7 +202,11 @@ fn rest<'de, T: Open, A: MapAccess<'de>>(
 ) -> Result<T, A::Error> {
     let mut slots = T::Slots::default();
     for (key, value) in early {
-        T::member(&mut slots, key, &mut OneValue(&value)).map_err(de::Error::custom)?;
+        // Named here, because this error knows no place; and its own words would quote the value.
+        let wrong =
+            |name: &str| de::Error::custom(format_args!("`{name}` is not what it should be"));
+        let name = key.clone();
+        T::member(&mut slots, key, &mut OneValue(&value)).map_err(|_| wrong(&name))?;
     }
     while let Some(Key(key)) = map.next_key()? {
         T::member(&mut slots, key, &mut map)?;

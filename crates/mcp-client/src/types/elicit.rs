@@ -94,21 +94,23 @@ impl ElicitResult {
         Self { action: ElicitAction::Cancel, content: None }
     }
 
-    /// Gives each field that the user left alone the default its form shows.
-    pub(crate) fn with_defaults(mut self, request: &ElicitRequest) -> Self {
-        if let (ElicitAction::Accept, Some(content)) = (self.action, &self.content)
-            && !request.is_url()
-            && content.is_object()
-        {
-            let mut filled = mcp_jsonrpc::ObjectWriter::new();
-            filled.splice(content);
-            for (name, value) in request.defaults().members() {
-                if content.get(&name).is_none() {
-                    filled.raw(&name, &value);
-                }
-            }
-            self.content = Some(filled.finish());
+    /// The answer as the protocol has it: only an accepted form has content, and in it each field that
+    /// the user left alone has the default its form shows.
+    pub(crate) fn completed(mut self, request: &ElicitRequest) -> Self {
+        if self.action != ElicitAction::Accept || request.is_url() {
+            self.content = None;
+            return self;
         }
+        let content = self.content.filter(RawJson::is_object);
+        let content = content.unwrap_or_else(RawJson::empty_object);
+        let mut filled = mcp_jsonrpc::ObjectWriter::new();
+        filled.splice(&content);
+        for (name, value) in request.defaults().members() {
+            if content.get(&name).is_none() {
+                filled.raw(&name, &value);
+            }
+        }
+        self.content = Some(filled.finish());
         self
     }
 }

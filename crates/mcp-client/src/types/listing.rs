@@ -132,7 +132,7 @@ pub(crate) struct Page<T> {
     pub(crate) next_cursor: Option<String>,
     pub(crate) freshness: Option<Freshness>,
     pub(crate) rejected: Vec<Rejected>,
-    pub(crate) result_type: Option<String>,
+    pub(crate) result_type: Option<RawJson>,
 }
 
 impl<T: Rejectable> Page<T> {

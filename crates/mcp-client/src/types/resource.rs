@@ -2,7 +2,7 @@
 
 use mcp_jsonrpc::RawJson;
 
-use super::{Freshness, ResourceContents, open::open};
+use super::{Extra, Freshness, ResourceContents, open::open};
 
 open! {
     /// A resource as its server describes it.
@@ -49,8 +49,8 @@ open! {
 
     /// The answer to `resources/read` on the wire.
     pub(crate) struct ReadPage {
-        /// What was read.
-        lenient contents: Vec<ResourceContents> = "contents",
+        /// What was read. Absent while the server still has questions.
+        optional contents: Option<Vec<ResourceContents>> = "contents",
         /// How long it is good for.
         optional ttl_ms: Option<f64> = "ttlMs",
         /// For whom it is good.
@@ -66,11 +66,13 @@ pub struct ReadResourceResult {
     pub contents: Vec<ResourceContents>,
     /// How long the answer may be kept, if the server said so.
     pub freshness: Option<Freshness>,
+    /// Members without a field of their own.
+    pub extra: Extra,
 }
 
 impl ReadPage {
-    pub(crate) fn into_result(self) -> ReadResourceResult {
+    pub(crate) fn into_result(self) -> Option<ReadResourceResult> {
         let freshness = Freshness::new(self.ttl_ms, self.cache_scope.as_deref());
-        ReadResourceResult { contents: self.contents, freshness }
+        Some(ReadResourceResult { contents: self.contents?, freshness, extra: self.extra })
     }
 }

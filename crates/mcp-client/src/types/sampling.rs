@@ -1,6 +1,8 @@
 //! What a server may ask of the host itself: its model, and its roots.
 
-use mcp_jsonrpc::RawJson;
+use std::collections::BTreeSet;
+
+use mcp_jsonrpc::{RawJson, ShapeError};
 
 use super::open::open;
 
@@ -53,6 +55,39 @@ impl Root {
     pub fn new(uri: impl Into<String>) -> Self {
         Self { uri: uri.into(), name: None, extra: super::Extra::default() }
     }
+}
+
+impl CreateMessageRequest {
+    /// A message with tool results has nothing else, and one result for each use in the message before.
+    pub(crate) fn check_tool_results(&self) -> Result<(), ShapeError> {
+        let mut used = BTreeSet::new();
+        for (index, message) in self.messages.iter().enumerate() {
+            let blocks = message.get("content").map(blocks).unwrap_or_default();
+            let ids = |kind: &str, id: &str| -> Vec<String> {
+                let of_kind =
+                    blocks.iter().filter(|block| text(block, "type").as_deref() == Some(kind));
+                of_kind.filter_map(|block| text(block, id)).collect()
+            };
+            let results = ids("tool_result", "toolUseId");
+            let count = results.len();
+            let answered: BTreeSet<String> = results.into_iter().collect();
+            if answered != used || count > 0 && count != blocks.len() {
+                let problem = format_args!("messages[{index}]: tool results do not fit their uses");
+                return Err(serde::de::Error::custom(problem));
+            }
+            used = ids("tool_use", "id").into_iter().collect();
+        }
+        Ok(())
+    }
+}
+
+/// Content is one block, or an array of them.
+fn blocks(content: RawJson) -> Vec<RawJson> {
+    content.decode().unwrap_or_else(|_| vec![content])
+}
+
+fn text(block: &RawJson, name: &str) -> Option<String> {
+    block.get(name)?.decode().ok()
 }
 
 impl CreateMessageResult {

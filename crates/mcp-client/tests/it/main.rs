@@ -2,5 +2,13 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
+mod calls;
+mod cancel;
+mod close;
+mod handler;
+mod handshake;
 mod listen;
+mod lists;
+mod rounds;
 mod support;
+mod tasks;

@@ -1,0 +1,330 @@
+//! Finding out what a server speaks, on real links.
+
+use std::time::Duration;
+
+use mcp_client::{Client, ClientOptions, Era, EraChoice, ErrorClass, HandshakeError};
+
+use crate::support::{DISCOVERED, Server, initialized, outcome, params, settled, wire};
+
+/// Connects while `serve` plays the first server, and tells what came of it.
+async fn connect<T, F: Future<Output = T>>(
+    options: ClientOptions,
+    serve: impl FnOnce(Server) -> F,
+) -> String {
+    let (wire, mut servers) = wire();
+    let (result, _server) =
+        tokio::join!(Client::connect(&wire, options), async { serve(servers.next().await).await });
+    outcome(&result)
+}
+
+fn pinned(era: EraChoice) -> ClientOptions {
+    let mut options = ClientOptions::default();
+    options.era = era;
+    options
+}
+
+fn remembering(era: Era) -> ClientOptions {
+    let options = ClientOptions::default();
+    options.remembered.set(Some(era));
+    options
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_modern_server_is_asked_once_and_then_known() {
+    let (wire, mut servers) = wire();
+    let options = ClientOptions::default();
+    let remembered = options.remembered.clone();
+    let (client, mut server) = tokio::join!(Client::connect(&wire, options), async {
+        let mut server = servers.next().await;
+        let probe = server.request("server/discover").await;
+        let meta = &params(&probe)["_meta"];
+        assert_eq!(meta["io.modelcontextprotocol/protocolVersion"], "2026-07-28");
+        assert_eq!(meta["io.modelcontextprotocol/clientInfo"]["name"], "mcp-client");
+        server.answer(&probe, DISCOVERED);
+        server
+    });
+    let client = client.unwrap();
+    assert_eq!(client.era(), Era::Modern);
+    assert_eq!(client.server().info.as_ref().unwrap().name, "scripted");
+    assert!(client.server().capabilities.tools.as_ref().unwrap().list_changed);
+    assert_eq!(remembered.get(), Some(Era::Modern));
+    // Nothing opens a modern conversation.
+    assert_eq!(server.unread().await, [""; 0]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn identity_in_the_place_where_drafts_had_it_is_found() {
+    let (wire, mut servers) = wire();
+    let (client, _server) = tokio::join!(Client::connect(&wire, ClientOptions::default()), async {
+        let mut server = servers.next().await;
+        let probe = server.request("server/discover").await;
+        server.answer(
+            &probe,
+            r#"{"supportedVersions":["2026-07-28"],"serverInfo":{"name":"draft","version":"0"},
+                    "instructions":"be kind"}"#,
+        );
+        server
+    });
+    let client = client.unwrap();
+    assert_eq!(client.server().info.as_ref().unwrap().name, "draft");
+    assert_eq!(client.server().instructions.as_deref(), Some("be kind"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn any_answer_that_proves_nothing_modern_leads_to_initialize() {
+    for code in [-32601, -32602, -32600, -32000, -32001, -32004] {
+        let version = connect(ClientOptions::default(), async |mut server: Server| {
+            let probe = server.request("server/discover").await;
+            server.refuse(&probe, code, "what?");
+            server.greet_legacy("2025-06-18").await;
+            server
+        });
+        assert_eq!(version.await, "2025-06-18", "{code}");
+    }
+    let version = connect(ClientOptions::default(), async |mut server: Server| {
+        let probe = server.request("server/discover").await;
+        server.answer(&probe, "{}");
+        server.greet_legacy("2024-11-05").await;
+        server
+    });
+    assert_eq!(version.await, "2024-11-05");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_server_that_keeps_silent_is_legacy_and_its_late_answer_is_ignored() {
+    let version = connect(ClientOptions::default(), async |mut server: Server| {
+        let probe = server.request("server/discover").await;
+        let initialize = server.request("initialize").await;
+        let sent = params(&initialize);
+        assert_eq!(sent["protocolVersion"], "2025-11-25");
+        assert_eq!(sent["capabilities"], serde_json::json!({}));
+        assert_eq!(sent.get("_meta"), None);
+        server.answer(&probe, DISCOVERED);
+        server.answer(&initialize, &initialized("2025-03-26"));
+        // Not even the probe is cancelled: the next thing is the end of the handshake.
+        server.notification("notifications/initialized").await;
+        server
+    });
+    assert_eq!(version.await, "2025-03-26");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_refused_version_is_asked_again_with_a_new_id_and_never_initialized() {
+    let version = connect(ClientOptions::default(), async |mut server: Server| {
+        let first = server.request("server/discover").await;
+        server.refuse_with(&first, -32022, r#"{"supported":["2026-07-28"],"requested":"x"}"#);
+        let second = server.request("server/discover").await;
+        assert_ne!(first.id, second.id);
+        server.answer(&second, DISCOVERED);
+        server
+    });
+    assert_eq!(version.await, "2026-07-28");
+}
+
+#[tokio::test(start_paused = true)]
+async fn versions_nobody_shares_are_named() {
+    let error = connect(ClientOptions::default(), async |mut server: Server| {
+        let probe = server.request("server/discover").await;
+        server.refuse_with(&probe, -32022, r#"{"supported":["2099-01-01","2098-01-01"]}"#);
+        server
+    });
+    assert_eq!(
+        error.await,
+        "the server speaks only 2099-01-01, 2098-01-01, which this client does not"
+    );
+    let error = connect(pinned(EraChoice::Legacy), async |mut server: Server| {
+        let initialize = server.request("initialize").await;
+        server.answer(&initialize, &initialized("1999-12-31"));
+        server
+    });
+    assert_eq!(error.await, "the server speaks only 1999-12-31, which this client does not");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_server_that_dies_of_the_probe_gets_a_fresh_link() {
+    let (wire, mut servers) = wire();
+    let options = ClientOptions::default();
+    let remembered = options.remembered.clone();
+    let (client, mut server) = tokio::join!(Client::connect(&wire, options), async {
+        let mut first = servers.next().await;
+        first.request("server/discover").await;
+        drop(first);
+        let mut second = servers.next().await;
+        second.greet_legacy("2024-11-05").await;
+        second
+    });
+    assert_eq!(outcome(&client), "2024-11-05");
+    assert_eq!(remembered.get(), Some(Era::Legacy));
+    assert_eq!(server.unread().await, [""; 0]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_server_that_dies_again_is_not_started_a_third_time() {
+    let (wire, mut servers) = wire();
+    let (client, ()) = tokio::join!(Client::connect(&wire, ClientOptions::default()), async {
+        servers.next().await.request("server/discover").await;
+        servers.next().await.request("initialize").await;
+    });
+    let error = client.unwrap_err();
+    assert!(matches!(error, HandshakeError::Closed { phase: "initialize", .. }), "{error}");
+    assert_eq!(error.class(), ErrorClass::Transient);
+    assert_eq!(error.to_string(), "during `initialize`: the server ended the connection");
+    assert_eq!(servers.waiting(), 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn pinned_to_legacy_never_probes() {
+    let version = connect(pinned(EraChoice::Legacy), async |mut server: Server| {
+        server.greet_legacy("2025-11-25").await;
+        server
+    });
+    assert_eq!(version.await, "2025-11-25");
+}
+
+#[tokio::test(start_paused = true)]
+async fn pinned_to_modern_fails_loudly() {
+    let error = connect(pinned(EraChoice::Modern), async |mut server: Server| {
+        let probe = server.request("server/discover").await;
+        server.refuse(&probe, -32601, "no such method");
+        server
+    });
+    assert_eq!(error.await, "the server refused `server/discover`: no such method (code -32601)");
+    let error = connect(pinned(EraChoice::Modern), async |mut server: Server| {
+        let probe = server.request("server/discover").await;
+        server.answer(&probe, "{}");
+        server
+    });
+    assert_eq!(
+        error.await,
+        "the server does not speak 2026-07-28, and this connection is pinned to it"
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn pinned_to_modern_waits_longer_than_a_probe() {
+    let version = connect(pinned(EraChoice::Modern), async |mut server: Server| {
+        let probe = server.request("server/discover").await;
+        tokio::time::sleep(Duration::from_secs(14)).await;
+        server.answer(&probe, DISCOVERED);
+        server
+    });
+    assert_eq!(version.await, "2026-07-28");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_remembered_legacy_server_is_not_probed() {
+    let version = connect(remembering(Era::Legacy), async |mut server: Server| {
+        server.greet_legacy("2025-11-25").await;
+        server
+    });
+    assert_eq!(version.await, "2025-11-25");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_server_that_became_modern_is_found_out_whatever_it_says_to_initialize() {
+    for code in [-32601, -32602, -32600, -32022] {
+        let options = remembering(Era::Legacy);
+        let remembered = options.remembered.clone();
+        let version = connect(options, async |mut server: Server| {
+            let initialize = server.request("initialize").await;
+            server.refuse(&initialize, code, "that was long ago");
+            server.greet_modern().await;
+            server
+        });
+        assert_eq!(version.await, "2026-07-28", "{code}");
+        assert_eq!(remembered.get(), Some(Era::Modern));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_modern_server_too_slow_for_the_probe_is_asked_again() {
+    let version = connect(ClientOptions::default(), async |mut server: Server| {
+        server.request("server/discover").await;
+        let initialize = server.request("initialize").await;
+        server.refuse(&initialize, -32601, "no such method");
+        server.greet_modern().await;
+        server
+    });
+    assert_eq!(version.await, "2026-07-28");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_server_that_became_legacy_is_found_out_even_if_it_keeps_silent() {
+    let options = remembering(Era::Modern);
+    let remembered = options.remembered.clone();
+    let version = connect(options, async |mut server: Server| {
+        server.request("server/discover").await;
+        server.greet_legacy("2025-11-25").await;
+        server
+    });
+    assert_eq!(version.await, "2025-11-25");
+    assert_eq!(remembered.get(), Some(Era::Legacy));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_memory_that_led_nowhere_is_forgotten() {
+    let options = remembering(Era::Legacy);
+    let remembered = options.remembered.clone();
+    let error = connect(options, async |mut server: Server| {
+        server.request("initialize").await;
+    });
+    assert_eq!(error.await, "during `initialize`: the server ended the connection");
+    assert_eq!(remembered.get(), None);
+}
+
+#[tokio::test(start_paused = true)]
+async fn silence_names_the_phase_and_the_limit() {
+    let (wire, mut servers) = wire();
+    let began = tokio::time::Instant::now();
+    let (client, mut server) =
+        tokio::join!(Client::connect(&wire, ClientOptions::default()), async {
+            let mut server = servers.next().await;
+            server.request("server/discover").await;
+            server.request("initialize").await;
+            server
+        });
+    let error = client.unwrap_err();
+    assert_eq!(error.to_string(), "no answer to `initialize` within 15s");
+    assert_eq!(error.class(), ErrorClass::Transient);
+    assert_eq!(began.elapsed().as_secs(), 15);
+    // Above all no cancellation: `initialize` must not be cancelled.
+    assert_eq!(server.unread().await, [""; 0]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_dropped_attempt_leaves_nothing_and_cancels_nothing() {
+    let (wire, mut servers) = wire();
+    let options = pinned(EraChoice::Legacy);
+    let mut attempt = Box::pin(Client::connect(&wire, options));
+    let mut server = tokio::select! {
+        _ = &mut attempt => unreachable!("nobody answers"),
+        mut server = servers.next() => { server.request("initialize").await; server }
+    };
+    drop(attempt);
+    settled().await;
+    assert_eq!(server.unread().await, [""; 0]);
+    assert!(server.next().await.is_none());
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_unreadable_handshake_names_the_member() {
+    let error = connect(pinned(EraChoice::Legacy), async |mut server: Server| {
+        let initialize = server.request("initialize").await;
+        server
+            .answer(&initialize, r#"{"protocolVersion":"2025-11-25","capabilities":{"tools":7}}"#);
+        server
+    });
+    assert_eq!(
+        error.await,
+        "unreadable answer to `initialize`: capabilities.tools: expected an object, found a number"
+    );
+    let error = connect(ClientOptions::default(), async |mut server: Server| {
+        let probe = server.request("server/discover").await;
+        server.answer(&probe, r#"{"supportedVersions":["2026-07-28"],"instructions":[]}"#);
+        server
+    });
+    assert_eq!(
+        error.await,
+        "unreadable answer to `server/discover`: instructions: expected a string, found an array"
+    );
+}

@@ -1,0 +1,78 @@
+//! Handshakes with processes.
+
+use std::time::Duration;
+
+use mcp_client::{Client, ClientOptions, Era, HandshakeError};
+use mcp_transport::Stdio;
+
+use super::support::{connect, scripted, soon};
+
+#[tokio::test]
+async fn each_kind_of_server_is_recognised() {
+    for (traits, era) in [
+        (&[][..], Era::Modern),
+        (&["legacy"], Era::Legacy),
+        (&["banner"], Era::Modern),
+        (&["banner", "legacy"], Era::Legacy),
+        (&["dies-of-probe"], Era::Legacy),
+    ] {
+        let options = ClientOptions::default();
+        let remembered = options.remembered.clone();
+        let client = connect(scripted(traits), options).await;
+        assert_eq!((client.era(), remembered.get()), (era, Some(era)), "{traits:?}");
+        let result = soon("a call", async { client.call_tool("echo", &()).await }).await.unwrap();
+        assert_eq!(result.text(), "hello");
+        soon("the end", client.close()).await;
+    }
+}
+
+#[tokio::test]
+async fn a_server_that_keeps_silent_about_its_era_is_legacy() {
+    for traits in [&["silent-probe"][..], &["silent-probe", "late-probe"]] {
+        let mut options = ClientOptions::default();
+        options.probe_timeout = Duration::from_millis(100);
+        let client = connect(scripted(traits), options).await;
+        assert_eq!(client.era(), Era::Legacy);
+        let result = soon("a call", async { client.call_tool("echo", &()).await }).await.unwrap();
+        assert_eq!(result.text(), "hello");
+    }
+}
+
+#[tokio::test]
+async fn a_server_that_says_nothing_or_reads_nothing_is_given_up() {
+    for traits in [&["silent"], &["deaf"]] {
+        let mut options = ClientOptions::default();
+        options.probe_timeout = Duration::from_millis(50);
+        options.handshake_timeout = Duration::from_millis(200);
+        let server = Stdio::new(scripted(traits));
+        let error = soon("giving up", Client::connect(&server, options)).await.unwrap_err();
+        assert_eq!(error.to_string(), "no answer to `initialize` within 200ms");
+    }
+}
+
+#[tokio::test]
+async fn a_server_that_dies_is_explained() {
+    let server = Stdio::new(scripted(&["dies-of-probe", "dies-of-initialize"]));
+    let error =
+        soon("failing", Client::connect(&server, ClientOptions::default())).await.unwrap_err();
+    let HandshakeError::Closed { phase, report } = &error else { panic!("{error}") };
+    assert_eq!(*phase, "initialize");
+    assert_eq!(report.diagnostics.exit, Some(mcp_transport::Exit::Code(4)));
+    assert_eq!(
+        error.to_string(),
+        "during `initialize`: the server ended the connection (exit status 4)"
+    );
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn a_server_that_stops_listening_and_stays_cannot_hold_us() {
+    let mut server = mcp_transport::StdioOptions::new("sh");
+    server.args = vec!["-c".into(), "exec 0<&-; exec sleep 1000".into()];
+    let mut options = ClientOptions::default();
+    options.probe_timeout = Duration::from_millis(200);
+    options.handshake_timeout = Duration::from_millis(400);
+    let error = soon("giving up", Client::connect(&Stdio::new(server), options)).await.unwrap_err();
+    assert_eq!(error.class(), mcp_client::ErrorClass::Transient);
+    assert!(error.to_string().contains("initialize"), "{error}");
+}

@@ -2,7 +2,7 @@
 
 use std::{fmt, future::IntoFuture};
 
-use futures::future::BoxFuture;
+use futures_core::future::BoxFuture;
 use mcp_jsonrpc::{ObjectWriter, RawJson, ShapeError};
 use serde::Serialize;
 

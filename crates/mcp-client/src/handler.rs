@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use futures::future::BoxFuture;
+use futures_core::future::BoxFuture;
 use mcp_jsonrpc::{Notification, Progress};
 
 use crate::{

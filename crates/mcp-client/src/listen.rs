@@ -15,7 +15,7 @@ use std::{
     task::{Context, Poll, Waker},
 };
 
-use futures::Stream;
+use futures_core::Stream;
 use mcp_jsonrpc::{CallLimits, Notification, ObjectWriter, Reply, RequestId, Timeout};
 use tokio::{task::AbortHandle, time::timeout};
 

@@ -7,7 +7,7 @@ use std::{
     task::{Context, Poll, Waker},
 };
 
-use futures::Stream;
+use futures_core::Stream;
 use mcp_jsonrpc::Progress;
 
 use crate::options::CallOptions;

@@ -13,7 +13,7 @@ use mcp_jsonrpc::Message;
 use crate::{
     diagnostics::{CloseReason, CloseReport, Diagnostics, FrameLog},
     error::{ConnectError, SendError},
-    link::{Connect, Inbound, Inlet, Link, Locality, Outlet, queue_limit},
+    link::{Connect, Inbound, Inlet, Link, Locality, Outlet},
 };
 
 /// How many messages may wait in one direction.
@@ -153,9 +153,8 @@ impl Outlet for PairOutlet {
             if state.finished || state.abandoned {
                 return Err(SendError::Closed);
             }
-            let limit = queue_limit(&message, QUEUE);
-            if state.queue.len() >= limit {
-                return Err(SendError::Full { limit });
+            if state.queue.len() >= QUEUE && matches!(message, Message::Request(_)) {
+                return Err(SendError::Full { limit: QUEUE });
             }
             state.frames.note(true, &message);
             state.queue.push_back(message);

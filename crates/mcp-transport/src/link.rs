@@ -59,8 +59,7 @@ pub trait Outlet: Send + Sync {
     ///
     /// # Errors
     /// [`SendError::Full`] when too much is waiting already: see [`poll_ready`](Self::poll_ready).
-    /// Notifications and answers are taken even then, since nobody could wait for them, until twice as
-    /// much is waiting: a server that asks without ever reading must not fill our memory.
+    /// Notifications and answers are taken even then, since nobody could wait for them.
     fn send(&self, message: Message) -> Result<u64, SendError>;
 
     /// Ready when there is room for another request.
@@ -77,14 +76,6 @@ pub trait Outlet: Send + Sync {
 
     /// What is known so far, for people who want to know what is going on.
     fn diagnostics(&self) -> Diagnostics;
-}
-
-/// How much may be waiting for `message` to be taken, where `limit` holds for requests.
-pub(crate) fn queue_limit(message: &Message, limit: usize) -> usize {
-    match message {
-        Message::Request(_) => limit,
-        _ => limit.saturating_mul(2),
-    }
 }
 
 /// How a server learns that a request is no longer wanted.

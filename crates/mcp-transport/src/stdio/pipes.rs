@@ -26,7 +26,7 @@ use super::{StdioOptions, minder::Minder, stderr::StderrTail};
 use crate::{
     diagnostics::{CloseReason, CloseReport, Diagnostics, Exit, FrameLog},
     error::SendError,
-    link::{Inbound, Inlet, Link, Outlet, queue_limit},
+    link::{Inbound, Inlet, Link, Outlet},
 };
 
 /// How long to wait for the other half of the news when a server goes away: its status once its
@@ -133,9 +133,8 @@ impl Outlet for Shared {
                 return Err(SendError::Closed);
             }
             let idle = state.pending() == 0;
-            let limit = queue_limit(&message, self.max_queued);
-            if state.pending() >= limit {
-                return Err(SendError::Full { limit });
+            if state.pending() >= self.max_queued && matches!(message, Message::Request(_)) {
+                return Err(SendError::Full { limit: self.max_queued });
             }
             state.frames.note(true, &message);
             let before = state.outgoing.len();

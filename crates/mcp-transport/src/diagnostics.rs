@@ -111,6 +111,17 @@ pub struct Frame {
     pub is_error: bool,
 }
 
+impl Frame {
+    pub(crate) fn of(sent: bool, message: &Message) -> Self {
+        let (id, method, is_error) = match message {
+            Message::Request(request) => (Some(&request.id), Some(&request.method), false),
+            Message::Notification(notification) => (None, Some(&notification.method), false),
+            Message::Response(response) => (response.id.as_ref(), None, response.outcome.is_err()),
+        };
+        Self { sent, id: id.cloned(), method: method.cloned(), is_error }
+    }
+}
+
 impl fmt::Display for Frame {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(if self.sent { "→" } else { "←" })?;
@@ -136,24 +147,7 @@ const KEPT_FRAMES: usize = 16;
 impl FrameLog {
     /// Notes that `message` went by.
     pub fn note(&mut self, sent: bool, message: &Message) {
-        let frame = match message {
-            Message::Request(request) => Frame {
-                sent,
-                id: Some(request.id.clone()),
-                method: Some(request.method.clone()),
-                is_error: false,
-            },
-            Message::Notification(notification) => {
-                Frame { sent, id: None, method: Some(notification.method.clone()), is_error: false }
-            }
-            Message::Response(response) => Frame {
-                sent,
-                id: response.id.clone(),
-                method: None,
-                is_error: response.outcome.is_err(),
-            },
-        };
-        self.push(frame);
+        self.push(Frame::of(sent, message));
     }
 
     /// Notes that an answer arrived which nobody has read yet.
@@ -166,7 +160,7 @@ impl FrameLog {
         });
     }
 
-    fn push(&mut self, frame: Frame) {
+    pub(crate) fn push(&mut self, frame: Frame) {
         if self.0.len() == KEPT_FRAMES {
             self.0.pop_front();
         }

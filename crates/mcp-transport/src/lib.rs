@@ -13,18 +13,20 @@
 mod diagnostics;
 mod error;
 mod in_process;
+mod lines;
 mod link;
 #[cfg(feature = "stdio")]
 mod stdio;
 #[cfg(feature = "testing")]
 pub mod testing;
+mod waiters;
 
 #[cfg(feature = "stdio")]
 pub use crate::stdio::{Environment, OnStderr, ShutdownTimes, Stdio, StdioOptions};
 pub use crate::{
     diagnostics::{CloseReason, CloseReport, Diagnostics, Exit, Frame, FrameLog},
     error::{ConnectError, ErrorClass, SendError},
-    in_process::{InProcess, pair},
+    in_process::{InProcess, InProcessOptions, pair},
     link::{CancelBy, Connect, Inbound, Inlet, Link, Locality, Outlet},
 };
 

@@ -27,6 +27,17 @@ pub trait Connect: Send + Sync {
     fn locality(&self) -> Locality;
 }
 
+/// A shared way to a server is a way to it.
+impl<C: Connect + ?Sized> Connect for Arc<C> {
+    fn connect(&self) -> BoxFuture<'_, Result<Link, ConnectError>> {
+        (**self).connect()
+    }
+
+    fn locality(&self) -> Locality {
+        (**self).locality()
+    }
+}
+
 /// Where a server runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[expect(clippy::exhaustive_enums, reason = "here or elsewhere")]
@@ -59,7 +70,8 @@ pub trait Outlet: Send + Sync {
     ///
     /// # Errors
     /// [`SendError::Full`] when too much is waiting already: see [`poll_ready`](Self::poll_ready).
-    /// Notifications and answers are taken even then, since nobody could wait for them.
+    /// Notifications and answers are taken even then, since nobody could wait for them, up to a
+    /// multiple of that limit: a server that asks and asks and never reads must not fill memory.
     fn send(&self, message: Message) -> Result<u64, SendError>;
 
     /// Ready when there is room for another request.

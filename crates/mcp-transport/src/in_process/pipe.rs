@@ -1,0 +1,202 @@
+//! One direction between two ends in one process.
+
+use std::{
+    collections::VecDeque,
+    sync::{Mutex, MutexGuard, PoisonError},
+    task::{Context, Poll, Waker},
+};
+
+use mcp_jsonrpc::{Failure, Message};
+
+use crate::{
+    diagnostics::Diagnostics,
+    error::SendError,
+    lines::LineReader,
+    link::Inbound,
+    waiters::{Waiters, Woken},
+};
+
+/// How many messages may wait before requests are refused.
+const QUEUE: usize = 1024;
+/// How many may wait before everything is: whoever floods without looking must not fill memory.
+const OVERFULL: usize = 16 * QUEUE;
+
+/// A queue of messages, with a sender and a receiver that may go away at any time.
+#[derive(Debug)]
+pub(super) struct Pipe {
+    limit: usize,
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    queue: VecDeque<Inbound>,
+    /// Where messages become text and messages again, if they should.
+    reader: Option<LineReader>,
+    diagnostics: Diagnostics,
+    sent: u64,
+    taken: u64,
+    /// The sender is gone or has closed: what is queued is still delivered.
+    finished: bool,
+    /// The sender went away in a panic.
+    panicked: bool,
+    /// The receiver is gone: nothing can be delivered.
+    abandoned: bool,
+    receiver: Option<Waker>,
+    senders: Waiters,
+}
+
+impl Pipe {
+    /// For answers of at most `limit` bytes, moved as they are or `through_text`.
+    pub(super) fn new(limit: usize, through_text: bool) -> Self {
+        let reader = through_text.then(|| LineReader::new(limit));
+        Self { limit, state: Mutex::new(State { reader, ..State::default() }) }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn send(&self, message: Message) -> Result<u64, SendError> {
+        let (ticket, receiver) = {
+            let mut state = self.lock();
+            if state.finished || state.abandoned {
+                return Err(SendError::Closed);
+            }
+            let room = if matches!(message, Message::Request(_)) { QUEUE } else { OVERFULL };
+            if state.queue.len() >= room {
+                return Err(SendError::Full { limit: room });
+            }
+            state.push(message, self.limit);
+            state.sent += 1;
+            (state.sent, state.receiver.take())
+        };
+        receiver.into_iter().for_each(Waker::wake);
+        Ok(ticket)
+    }
+
+    pub(super) fn poll_ready(&self, cx: &mut Context<'_>) -> Poll<()> {
+        let mut state = self.lock();
+        if state.queue.len() < QUEUE || state.finished || state.abandoned {
+            return Poll::Ready(());
+        }
+        state.senders.add(cx);
+        Poll::Pending
+    }
+
+    /// Appends everything queued. `Err` once nothing will ever be.
+    pub(super) fn poll_take(
+        &self,
+        cx: &mut Context<'_>,
+        batch: &mut Vec<Inbound>,
+    ) -> Poll<Result<(), Ended>> {
+        let woken = {
+            let mut state = self.lock();
+            if state.queue.is_empty() {
+                if state.finished {
+                    return Poll::Ready(Err(Ended { panicked: state.panicked }));
+                }
+                state.receiver = Some(cx.waker().clone());
+                return Poll::Pending;
+            }
+            state.taken = state.sent;
+            batch.extend(state.queue.drain(..));
+            state.senders.take()
+        };
+        woken.wake();
+        Poll::Ready(Ok(()))
+    }
+
+    /// No more will be sent in this direction.
+    pub(super) fn finish(&self) {
+        let woken = {
+            let mut state = self.lock();
+            state.finished = true;
+            // A drop while unwinding is how a panic looks from here.
+            state.panicked |= std::thread::panicking();
+            state.everybody()
+        };
+        woken.wake();
+    }
+
+    /// Nothing sent in this direction will be received any more.
+    pub(super) fn abandon(&self) {
+        let woken = {
+            let mut state = self.lock();
+            state.abandoned = true;
+            state.queue.clear();
+            state.everybody()
+        };
+        woken.wake();
+    }
+
+    /// Has the receiver look again.
+    pub(super) fn nudge(&self) {
+        let receiver = self.lock().receiver.take();
+        receiver.into_iter().for_each(Waker::wake);
+    }
+
+    /// The last ticket that was received or still may be.
+    pub(super) fn flushed(&self) -> u64 {
+        let state = self.lock();
+        if state.abandoned { state.taken } else { state.sent }
+    }
+
+    pub(super) fn diagnostics(&self) -> Diagnostics {
+        self.lock().diagnostics.clone()
+    }
+}
+
+/// The sender has ended.
+#[derive(Debug)]
+pub(super) struct Ended {
+    pub(super) panicked: bool,
+}
+
+impl State {
+    fn push(&mut self, message: Message, limit: usize) {
+        if let Some(reader) = &mut self.reader {
+            let mut text = Vec::new();
+            message.write(&mut text);
+            text.push(b'\n');
+            let mut arrived = Vec::new();
+            // In pieces, since that is how text arrives.
+            for piece in text.chunks(4 << 10) {
+                reader.buffer().extend_from_slice(piece);
+                reader.take(&mut arrived);
+            }
+            reader.skipped().add_to(&mut self.diagnostics);
+            self.queue.extend(arrived);
+            return;
+        }
+        let size = contents(&message);
+        if size <= limit {
+            self.queue.push_back(Inbound::Message(message));
+            return;
+        }
+        self.diagnostics.too_large += 1;
+        if let Message::Response(response) = message
+            && let Some(id) = response.id
+        {
+            let failure = Failure::TooLarge { size, limit };
+            self.queue.push_back(Inbound::Lost { id, failure });
+        }
+    }
+
+    fn everybody(&mut self) -> Woken {
+        self.senders.take().and(self.receiver.take())
+    }
+}
+
+/// How much a message holds, leaving the envelope aside: nobody writes one here.
+fn contents(message: &Message) -> usize {
+    let size = |raw: &mcp_jsonrpc::RawJson| raw.as_bytes().len();
+    match message {
+        Message::Request(request) => request.params.as_ref().map_or(0, size),
+        Message::Notification(notification) => notification.params.as_ref().map_or(0, size),
+        Message::Response(response) => match &response.outcome {
+            Ok(result) => size(result),
+            Err(error) => error.message.len() + error.data.as_ref().map_or(0, size),
+        },
+    }
+}

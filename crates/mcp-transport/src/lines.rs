@@ -1,7 +1,7 @@
 //! From lines of text to what a host hears, with account kept of what was no message.
 
-use bytes::BytesMut;
-use mcp_jsonrpc::{Decoded, Failure, Line, LineDecoder, decode, salvage_id};
+use bytes::{Bytes, BytesMut};
+use mcp_jsonrpc::{Decoded, Failure, Line, LineDecoder, Reply, decode, salvage_id};
 
 use crate::{diagnostics::Diagnostics, link::Inbound};
 
@@ -57,22 +57,7 @@ impl LineReader {
 
     fn sort(&mut self, line: Line, batch: &mut Vec<Inbound>) {
         match line {
-            Line::Whole(line) => match decode(&line) {
-                Ok(Decoded::One(message)) => batch.push(Inbound::Message(message)),
-                Ok(Decoded::Batch(messages)) => {
-                    // The line as a whole is what a person would want to see.
-                    if messages.iter().any(Result::is_err) {
-                        self.skipped.show(&line);
-                    }
-                    for message in messages {
-                        match message {
-                            Ok(message) => batch.push(Inbound::Message(message)),
-                            Err(_) => self.skipped.lines += 1,
-                        }
-                    }
-                }
-                Err(_) => self.skipped.count(&line),
-            },
+            Line::Whole(line) => self.sort_whole(&line, batch),
             Line::TooLong { length, head, tail } => {
                 tracing::debug!(bytes = length, "skipped a message over the limit");
                 self.skipped.too_large += 1;
@@ -81,6 +66,29 @@ impl LineReader {
                     batch.push(Inbound::Lost { id, failure });
                 }
             }
+        }
+    }
+
+    fn sort_whole(&mut self, line: &Bytes, batch: &mut Vec<Inbound>) {
+        if let Some(reply) = Reply::recognize(line) {
+            batch.push(Inbound::Reply(reply));
+            return;
+        }
+        match decode(line) {
+            Ok(Decoded::One(message)) => batch.push(Inbound::Message(message)),
+            Ok(Decoded::Batch(messages)) => {
+                // The line as a whole is what a person would want to see.
+                if messages.iter().any(Result::is_err) {
+                    self.skipped.show(line);
+                }
+                for message in messages {
+                    match message {
+                        Ok(message) => batch.push(Inbound::Message(message)),
+                        Err(_) => self.skipped.lines += 1,
+                    }
+                }
+            }
+            Err(_) => self.skipped.count(line),
         }
     }
 }

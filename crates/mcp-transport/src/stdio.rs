@@ -131,11 +131,16 @@ impl Stdio {
             return Err(ConnectError::NoSuchDirectory(cwd.into()));
         }
         check_text(options)?;
-        let env = environment::for_server(options.environment, &options.env);
+        let mut env = environment::for_server(options.environment, &options.env);
+        if options.cwd.is_some() && !options.env.contains_key(OsStr::new("PWD")) {
+            // The host's own would be wrong there.
+            env.remove(OsStr::new("PWD"));
+        }
         let path = env.get(OsStr::new("PATH")).map(OsString::as_os_str);
         let program = lookup::find(&options.program, options.cwd.as_deref(), path)?;
 
-        // Before the server: should the host die in between, the watchdog has nothing to do.
+        // Before the server, so that only the moment between a server's start and its entry in the
+        // watchdog's list is left uncovered.
         let lifeline = options.lifeline.then(lifeline::shared).flatten();
         let mut command = Command::new(&program);
         command
@@ -171,6 +176,8 @@ impl Stdio {
 }
 
 impl Connect for Stdio {
+    /// # Panics
+    /// When polled outside a tokio runtime that has its I/O and time drivers.
     fn connect(&self) -> BoxFuture<'_, Result<Link, ConnectError>> {
         Box::pin(async { self.open() })
     }

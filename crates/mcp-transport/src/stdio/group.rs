@@ -1,9 +1,6 @@
 //! The processes of one server: itself and whatever it started.
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicBool, Ordering},
-};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use tokio::process::{Child, Command};
 
@@ -19,7 +16,7 @@ pub(super) struct Group {
     leader: Option<u32>,
     /// Known to have no members: its number may belong to somebody else by now.
     empty: AtomicBool,
-    lifeline: Option<Arc<Lifeline>>,
+    lifeline: Option<&'static Lifeline>,
 }
 
 /// A question or a request to the whole group.
@@ -47,9 +44,9 @@ pub(super) fn lead(command: &mut Command) {
 }
 
 impl Group {
-    pub(super) fn of(child: &Child, lifeline: Option<Arc<Lifeline>>) -> Self {
+    pub(super) fn of(child: &Child, lifeline: Option<&'static Lifeline>) -> Self {
         let leader = child.id();
-        if let (Some(leader), Some(lifeline)) = (leader, &lifeline) {
+        if let (Some(leader), Some(lifeline)) = (leader, lifeline) {
             lifeline.add(leader);
         }
         Self { leader, empty: AtomicBool::new(false), lifeline }
@@ -81,7 +78,7 @@ impl Group {
 
     fn forget(&self) {
         if !self.empty.swap(true, Ordering::AcqRel)
-            && let (Some(leader), Some(lifeline)) = (self.leader, &self.lifeline)
+            && let (Some(leader), Some(lifeline)) = (self.leader, self.lifeline)
         {
             lifeline.remove(leader);
         }

@@ -7,12 +7,11 @@
 //! that forked, and does not reach grandchildren.
 
 use std::{
-    io::Write as _,
+    collections::BTreeSet,
+    fmt,
+    io::{self, Write as _},
     process::{ChildStdin, Command, Stdio},
-    sync::{
-        Arc, Mutex, PoisonError,
-        atomic::{AtomicBool, Ordering},
-    },
+    sync::{Mutex, MutexGuard, PoisonError},
 };
 
 /// `add` and `del` keep a list in `$groups`; at end of file whatever is left is ended, politely
@@ -33,32 +32,28 @@ sleep 1
 for group in $groups; do kill -s KILL -- "-$group" 2>/dev/null; done
 "#;
 
-/// The pipe to the watchdog.
+/// The host's way to its one watchdog.
 #[derive(Debug)]
-pub(super) struct Lifeline {
-    pipe: Mutex<ChildStdin>,
-    broken: AtomicBool,
+pub(super) struct Lifeline(Mutex<State>);
+
+#[derive(Debug)]
+struct State {
+    /// Every group there is, for a new watchdog should somebody kill the one we have.
+    groups: BTreeSet<u32>,
+    pipe: Option<ChildStdin>,
 }
 
-static SHARED: Mutex<Option<Arc<Lifeline>>> = Mutex::new(None);
+static SHARED: Lifeline = Lifeline(Mutex::new(State { groups: BTreeSet::new(), pipe: None }));
 
 /// The host's one watchdog, started when the first server needs it. It ends with the host.
 ///
-/// `None` where there is no `sh`: then servers are on their honour, which is told once.
-pub(super) fn shared() -> Option<Arc<Lifeline>> {
+/// `None` where there is no `sh`: then servers are on their honour, which is told.
+pub(super) fn shared() -> Option<&'static Lifeline> {
     if !cfg!(unix) {
         return None;
     }
-    let mut shared = SHARED.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(lifeline) = shared.as_ref().filter(|known| !known.broken.load(Ordering::Relaxed)) {
-        return Some(lifeline.clone());
-    }
-    match start() {
-        Ok(lifeline) => {
-            let lifeline = Arc::new(lifeline);
-            *shared = Some(lifeline.clone());
-            Some(lifeline)
-        }
+    match SHARED.lock().ensure() {
+        Ok(()) => Some(&SHARED),
         Err(error) => {
             tracing::warn!(%error, "no watchdog: servers may outlive a host that is killed");
             None
@@ -66,7 +61,49 @@ pub(super) fn shared() -> Option<Arc<Lifeline>> {
     }
 }
 
-fn start() -> std::io::Result<Lifeline> {
+impl Lifeline {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn add(&self, group: u32) {
+        let mut state = self.lock();
+        state.groups.insert(group);
+        state.tell(format_args!("add {group}\n"));
+    }
+
+    pub(super) fn remove(&self, group: u32) {
+        let mut state = self.lock();
+        state.groups.remove(&group);
+        state.tell(format_args!("del {group}\n"));
+    }
+}
+
+impl State {
+    /// Starts a watchdog unless there is one, and tells it what there is to watch.
+    fn ensure(&mut self) -> io::Result<()> {
+        // A blank line means nothing to a watchdog, and shows whether one is there to read it.
+        self.tell(format_args!("\n"));
+        if self.pipe.is_some() {
+            return Ok(());
+        }
+        self.pipe = Some(start()?);
+        for group in self.groups.clone() {
+            self.tell(format_args!("add {group}\n"));
+        }
+        Ok(())
+    }
+
+    /// A few bytes into an empty pipe: this does not block.
+    fn tell(&mut self, line: fmt::Arguments<'_>) {
+        let line = line.to_string();
+        if self.pipe.as_mut().is_some_and(|pipe| pipe.write_all(line.as_bytes()).is_err()) {
+            self.pipe = None;
+        }
+    }
+}
+
+fn start() -> io::Result<ChildStdin> {
     let mut command = Command::new("/bin/sh");
     command
         .args(["-c", SCRIPT, "mcp-lifeline"])
@@ -83,31 +120,11 @@ fn start() -> std::io::Result<Lifeline> {
         command.process_group(0);
     }
     let mut child = command.spawn()?;
-    let pipe = child.stdin.take().ok_or_else(|| std::io::Error::other("no pipe"))?;
+    let pipe = child.stdin.take().ok_or_else(|| io::Error::other("no pipe"))?;
     // Ended by the pipe, and reaped here: a thread that sleeps is all it takes.
     std::thread::Builder::new()
         .name("mcp-lifeline".into())
         .stack_size(64 << 10)
         .spawn(move || drop(child.wait()))?;
-    Ok(Lifeline { pipe: Mutex::new(pipe), broken: AtomicBool::new(false) })
-}
-
-impl Lifeline {
-    pub(super) fn add(&self, group: u32) {
-        self.tell(format_args!("add {group}\n"));
-    }
-
-    pub(super) fn remove(&self, group: u32) {
-        self.tell(format_args!("del {group}\n"));
-    }
-
-    /// A few bytes into an empty pipe: this does not block. If somebody killed the watchdog, the
-    /// next server gets a new one.
-    fn tell(&self, line: std::fmt::Arguments<'_>) {
-        let line = line.to_string();
-        let mut pipe = self.pipe.lock().unwrap_or_else(PoisonError::into_inner);
-        if pipe.write_all(line.as_bytes()).is_err() {
-            self.broken.store(true, Ordering::Relaxed);
-        }
-    }
+    Ok(pipe)
 }

@@ -8,34 +8,44 @@ use std::{
 use crate::error::ConnectError;
 
 /// The file that `program` means: itself, if it is a path, or the first match in `path`.
+///
+/// A file that is there and may not be run is returned all the same, when there is no better one:
+/// the system then says so, which helps more than "not found" about a file one can see.
 pub(super) fn find(
     program: &OsStr,
     cwd: Option<&Path>,
     path: Option<&OsStr>,
 ) -> Result<PathBuf, ConnectError> {
     let as_path = Path::new(program);
-    let not_found = |searched| ConnectError::ProgramNotFound {
-        program: program.to_string_lossy().into_owned(),
-        searched,
-    };
-    if as_path.components().count() > 1 || as_path.is_absolute() {
-        // Relative to where the server will run, which is what whoever wrote the config meant.
-        let file = cwd.map_or_else(|| as_path.to_path_buf(), |cwd| cwd.join(as_path));
-        let parent = file.parent().unwrap_or(Path::new("")).to_path_buf();
-        return candidates(&file)
-            .find(|file| is_program(file))
-            .ok_or_else(|| not_found(vec![parent]));
+    let (files, searched): (Vec<PathBuf>, Vec<PathBuf>) =
+        if as_path.components().count() > 1 || as_path.is_absolute() {
+            // Relative to where the server will run, which is what whoever wrote the config meant.
+            let file = cwd.map_or_else(|| as_path.to_path_buf(), |cwd| cwd.join(as_path));
+            let parent = file.parent().unwrap_or(Path::new("")).to_path_buf();
+            (candidates(&file).collect(), vec![parent])
+        } else {
+            let directories: Vec<PathBuf> = path.map(directories).unwrap_or_default();
+            let files = directories
+                .iter()
+                .flat_map(|directory| candidates(&directory.join(as_path)).collect::<Vec<_>>());
+            (files.collect(), directories)
+        };
+    let found = files.iter().find(|file| is_program(file));
+    let found = found.or_else(|| files.iter().find(|file| file.exists()));
+    match found.map(std::path::absolute) {
+        // Absolute, because the process starts in `cwd` and would look for it from there.
+        Some(Ok(file)) => Ok(file),
+        Some(Err(source)) => Err(ConnectError::Spawn { program: as_path.into(), source }),
+        None => Err(ConnectError::ProgramNotFound {
+            program: program.to_string_lossy().into_owned(),
+            searched,
+        }),
     }
-    let directories: Vec<PathBuf> = path
-        .map(|path| std::env::split_paths(path).filter(|dir| !dir.as_os_str().is_empty()).collect())
-        .unwrap_or_default();
-    directories
-        .iter()
-        .flat_map(|directory| candidates(&directory.join(as_path)).collect::<Vec<_>>())
-        .find(|file| is_program(file))
-        // The process starts in `cwd`; a relative entry of PATH means the host's directory.
-        .and_then(|file| std::path::absolute(file).ok())
-        .ok_or_else(|| not_found(directories))
+}
+
+/// A shell takes an empty entry for the current directory, which is how people get surprised.
+fn directories(path: &OsStr) -> Vec<PathBuf> {
+    std::env::split_paths(path).filter(|directory| !directory.as_os_str().is_empty()).collect()
 }
 
 #[cfg(unix)]

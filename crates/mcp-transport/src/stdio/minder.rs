@@ -104,7 +104,11 @@ async fn mind(
     times: ShutdownTimes,
 ) -> Option<Exit> {
     let ordered = match select(pin!(child.wait()), ordered).await {
-        Either::Left((status, _)) => return status.ok().map(exit),
+        Either::Left((status, _)) => {
+            // Now that it is reaped its number may be given away, unless others hold the group.
+            group.has_members();
+            return status.ok().map(exit);
+        }
         Either::Right((ordered, _)) => ordered,
     };
     if ordered.is_ok() {

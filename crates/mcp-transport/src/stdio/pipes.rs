@@ -14,8 +14,7 @@ use std::{
     time::Duration,
 };
 
-use bytes::Bytes;
-use mcp_jsonrpc::{Decoded, Failure, Line, LineDecoder, Message, Reply, decode, salvage_id};
+use mcp_jsonrpc::Message;
 use tokio::{
     io::{AsyncReadExt as _, AsyncWrite as _},
     process::{ChildStdin, ChildStdout},
@@ -26,12 +25,19 @@ use super::{StdioOptions, minder::Minder, stderr::StderrTail};
 use crate::{
     diagnostics::{CloseReason, CloseReport, Diagnostics, Exit, FrameLog},
     error::SendError,
+    lines::LineReader,
     link::{Inbound, Inlet, Link, Outlet},
+    waiters::{Waiters, Woken},
 };
 
-/// How long to wait for the other half of the news when a server goes away: its status once its
-/// output ended, or the rest of its output once it exited.
-const GRACE: Duration = Duration::from_millis(200);
+/// How long to wait for a server's status once its output has ended, or once it no longer reads. It
+/// is only waited out by a server that lives on, and a report without a status explains little.
+const STATUS_GRACE: Duration = Duration::from_secs(1);
+/// How long to wait for the rest of its output once it has exited: what it wrote is in the pipe
+/// already, and whatever it started may hold the pipe for ever.
+const OUTPUT_GRACE: Duration = Duration::from_millis(200);
+/// How much more than the limit may wait where nobody could wait in turn: answers and notifications.
+const OVERFULL: usize = 2;
 /// A write buffer larger than this is given back once it is empty.
 const KEPT_BUFFER: usize = 64 << 10;
 
@@ -48,8 +54,7 @@ pub(super) fn link(
     let inlet = StdioInlet {
         shared: shared.clone(),
         stdout: Some(stdout),
-        decoder: LineDecoder::new(options.max_message),
-        max_message: options.max_message,
+        reader: LineReader::new(options.max_message),
         minder: Some(minder),
         exited: false,
         grace: None,
@@ -71,7 +76,7 @@ struct State {
     outgoing: Vec<u8>,
     /// How much of `outgoing` is written.
     written: usize,
-    /// Bytes ever taken for sending; the ticket of a message is this number behind it.
+    /// Bytes ever taken for sending; the ticket of a message is this number behind its last byte.
     taken: u64,
     /// Bytes ever written.
     flushed: u64,
@@ -82,7 +87,7 @@ struct State {
     /// The inlet's task, unless it has been woken already.
     driver: Option<Waker>,
     /// Callers waiting for room.
-    waiting: Vec<Waker>,
+    waiting: Waiters,
     frames: FrameLog,
     diagnostics: Diagnostics,
 }
@@ -133,21 +138,26 @@ impl Outlet for Shared {
                 return Err(SendError::Closed);
             }
             let idle = state.pending() == 0;
-            if state.pending() >= self.max_queued && matches!(message, Message::Request(_)) {
-                return Err(SendError::Full { limit: self.max_queued });
+            let spare = if matches!(message, Message::Request(_)) { 1 } else { OVERFULL };
+            let limit = self.max_queued.saturating_mul(spare);
+            if state.pending() >= limit {
+                return Err(SendError::Full { limit });
             }
             state.frames.note(true, &message);
             let before = state.outgoing.len();
             message.write(&mut state.outgoing);
-            state.outgoing.push(b'\n');
             state.taken += (state.outgoing.len() - before) as u64;
+            // Its newline is not part of a ticket: a server may act on the last line without one.
+            let ticket = state.taken;
+            state.outgoing.push(b'\n');
+            state.taken += 1;
             if idle && !state.crowded {
                 state.crowded = true;
                 // If the pipe is full, the inlet's task registers for when it is not.
                 state.write(&mut Context::from_waker(Waker::noop()));
             }
             let driver = if state.pending() > 0 { state.driver.take() } else { None };
-            (state.taken, driver)
+            (ticket, driver)
         };
         driver.into_iter().for_each(Waker::wake);
         Ok(ticket)
@@ -158,7 +168,7 @@ impl Outlet for Shared {
         if state.pending() < self.max_queued || state.closing || state.stdin.is_none() {
             return Poll::Ready(());
         }
-        state.waiting.push(cx.waker().clone());
+        state.waiting.add(cx);
         Poll::Pending
     }
 
@@ -184,8 +194,7 @@ impl Outlet for Shared {
 struct StdioInlet {
     shared: Arc<Shared>,
     stdout: Option<ChildStdout>,
-    decoder: LineDecoder,
-    max_message: usize,
+    reader: LineReader,
     minder: Option<Minder>,
     exited: bool,
     grace: Option<Pin<Box<Sleep>>>,
@@ -200,7 +209,7 @@ impl Inlet for StdioInlet {
         let closing = self.drive_writes(cx);
         let already = batch.len();
         while let Some(stdout) = &mut self.stdout {
-            let read = pin!(stdout.read_buf(self.decoder.buffer())).poll(cx);
+            let read = pin!(stdout.read_buf(self.reader.buffer())).poll(cx);
             match read {
                 Poll::Ready(Ok(count)) if count > 0 => self.take_lines(batch),
                 Poll::Ready(ended) => self.end_of_output(ended.err(), batch),
@@ -232,10 +241,10 @@ impl StdioInlet {
                 state.stdin = None;
             }
             let room = state.pending() < self.shared.max_queued || state.stdin.is_none();
-            let waiting = if room { std::mem::take(&mut state.waiting) } else { Vec::new() };
+            let waiting = if room { state.waiting.take() } else { Woken::none() };
             (state.closing, waiting)
         };
-        waiting.into_iter().for_each(Waker::wake);
+        waiting.wake();
         if closing && let Some(minder) = &mut self.minder {
             minder.end();
         }
@@ -244,21 +253,15 @@ impl StdioInlet {
 
     fn take_lines(&mut self, batch: &mut Vec<Inbound>) {
         let already = batch.len();
-        let mut skipped = Skipped::default();
-        while let Some(line) = self.decoder.next_line() {
-            sort(line, self.max_message, batch, &mut skipped);
-        }
-        self.note(&batch[already..], skipped);
+        self.reader.take(batch);
+        self.note(&batch[already..]);
     }
 
     fn end_of_output(&mut self, error: Option<io::Error>, batch: &mut Vec<Inbound>) {
         self.stdout = None;
         let already = batch.len();
-        let mut skipped = Skipped::default();
-        if let Some(line) = self.decoder.finish() {
-            sort(line, self.max_message, batch, &mut skipped);
-        }
-        self.note(&batch[already..], skipped);
+        self.reader.finish(batch);
+        self.note(&batch[already..]);
         let mut state = self.shared.lock();
         state.stdin = None;
         if let Some(error) = error {
@@ -266,7 +269,7 @@ impl StdioInlet {
         }
     }
 
-    fn note(&self, arrived: &[Inbound], skipped: Skipped) {
+    fn note(&mut self, arrived: &[Inbound]) {
         let mut state = self.shared.lock();
         for inbound in arrived {
             match inbound {
@@ -275,13 +278,7 @@ impl StdioInlet {
                 Inbound::Lost { .. } => {}
             }
         }
-        let diagnostics = &mut state.diagnostics;
-        diagnostics.skipped_lines += skipped.lines;
-        diagnostics.skipped_bytes += skipped.bytes;
-        diagnostics.too_large += skipped.too_large;
-        if diagnostics.first_skipped.is_none() {
-            diagnostics.first_skipped = skipped.first;
-        }
+        self.reader.skipped().add_to(&mut state.diagnostics);
     }
 
     /// Ready once there is nothing more to wait for.
@@ -294,14 +291,22 @@ impl StdioInlet {
             self.set_exit(exit);
         }
         let output_ended = self.stdout.is_none();
-        match (output_ended, self.exited) {
+        let patience = match (output_ended, self.exited) {
             (true, true) => return Poll::Ready(()),
-            (false, false) => return Poll::Pending,
+            (false, true) => OUTPUT_GRACE,
             // An orderly end takes the time it takes; the minder bounds it.
-            (true, false) if closing => return Poll::Pending,
-            _ => {}
-        }
-        self.grace.get_or_insert_with(|| Box::pin(sleep(GRACE))).as_mut().poll(cx)
+            (_, false) if closing => return Poll::Pending,
+            (true, false) => STATUS_GRACE,
+            // A server that lives and talks but hears nothing can answer no call.
+            (false, false) if self.is_deaf() => STATUS_GRACE,
+            (false, false) => return Poll::Pending,
+        };
+        self.grace.get_or_insert_with(|| Box::pin(sleep(patience))).as_mut().poll(cx)
+    }
+
+    /// Whether the server has closed its input.
+    fn is_deaf(&self) -> bool {
+        self.shared.lock().stdin.is_none()
     }
 
     fn set_exit(&self, exit: Option<Exit>) {
@@ -321,10 +326,10 @@ impl StdioInlet {
             Some(failure) if diagnostics.exit.is_none() => CloseReason::Failed(failure),
             _ => CloseReason::Ended,
         };
-        let waiting = std::mem::take(&mut state.waiting);
+        let waiting = state.waiting.take();
         let flushed = state.flushed;
         drop(state);
-        waiting.into_iter().for_each(Waker::wake);
+        waiting.wake();
         Box::new(CloseReport { reason, flushed, diagnostics })
     }
 }
@@ -335,62 +340,8 @@ impl Drop for StdioInlet {
         let waiting = {
             let mut state = self.shared.lock();
             state.stdin = None;
-            std::mem::take(&mut state.waiting)
+            state.waiting.take()
         };
-        waiting.into_iter().for_each(Waker::wake);
-    }
-}
-
-/// Lines that were no messages.
-#[derive(Default)]
-struct Skipped {
-    lines: u64,
-    bytes: u64,
-    too_large: u64,
-    first: Option<String>,
-}
-
-impl Skipped {
-    fn count(&mut self, line: &[u8]) {
-        tracing::debug!(bytes = line.len(), "skipped a line that is no message");
-        self.lines += 1;
-        self.bytes += line.len() as u64;
-        self.first.get_or_insert_with(|| {
-            String::from_utf8_lossy(&line[..line.len().min(200)])
-                .trim_end_matches('\u{fffd}')
-                .into()
-        });
-    }
-}
-
-fn sort(line: Line, limit: usize, batch: &mut Vec<Inbound>, skipped: &mut Skipped) {
-    match line {
-        Line::Whole(line) => sort_line(&line, batch, skipped),
-        Line::TooLong { length, head, tail } => {
-            skipped.too_large += 1;
-            if let Some(id) = salvage_id(&head, &tail) {
-                let failure = Failure::TooLarge { size: length, limit };
-                batch.push(Inbound::Lost { id, failure });
-            }
-        }
-    }
-}
-
-fn sort_line(line: &Bytes, batch: &mut Vec<Inbound>, skipped: &mut Skipped) {
-    if let Some(reply) = Reply::recognize(line) {
-        batch.push(Inbound::Reply(reply));
-        return;
-    }
-    match decode(line) {
-        Ok(Decoded::One(message)) => batch.push(Inbound::Message(message)),
-        Ok(Decoded::Batch(messages)) => {
-            for message in messages {
-                match message {
-                    Ok(message) => batch.push(Inbound::Message(message)),
-                    Err(_) => skipped.count(b""),
-                }
-            }
-        }
-        Err(_) => skipped.count(line),
+        waiting.wake();
     }
 }

@@ -1,1 +1,3 @@
-//! Links to test a host with.
+//! Links to test a host with, and the suite that every transport passes.
+
+pub mod parity;

@@ -139,7 +139,11 @@ impl PairInlet {
         } else {
             CloseReason::Ended
         };
-        let mut report = CloseReport::new(reason, self.out.flushed());
+        // An end that waits for the other one has nobody left to deliver to once that has ended. To
+        // one that does not, the end of what it hears says nothing about who listens.
+        let flushed =
+            if self.account.waits { self.out.withdraw() } else { self.out.finish_sending() };
+        let mut report = CloseReport::new(reason, flushed);
         report.diagnostics = self.account.diagnostics(&self.into);
         Box::new(report)
     }

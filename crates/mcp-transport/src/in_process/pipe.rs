@@ -136,10 +136,24 @@ impl Pipe {
         receiver.into_iter().for_each(Waker::wake);
     }
 
-    /// The last ticket that was received or still may be.
-    pub(super) fn flushed(&self) -> u64 {
+    /// Sends no more, and returns the last ticket that was received or still may be.
+    pub(super) fn finish_sending(&self) -> u64 {
+        self.finish();
+        // Sends are refused by now, so this is final.
         let state = self.lock();
         if state.abandoned { state.taken } else { state.sent }
+    }
+
+    /// Takes back what was not received yet, and returns the last ticket that was.
+    pub(super) fn withdraw(&self) -> u64 {
+        let (taken, woken) = {
+            let mut state = self.lock();
+            state.finished = true;
+            state.queue.clear();
+            (state.taken, state.everybody())
+        };
+        woken.wake();
+        taken
     }
 
     pub(super) fn diagnostics(&self) -> Diagnostics {

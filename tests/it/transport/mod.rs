@@ -1,0 +1,3 @@
+//! Transports from outside: the parity suite, real processes, links to test with.
+
+mod parity;

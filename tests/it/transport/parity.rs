@@ -1,0 +1,75 @@
+//! The parity suite over every transport and wrapper there is.
+
+use mcp_transport::{
+    Connect, InProcess, InProcessOptions, Stdio, StdioOptions,
+    testing::parity::{self, MAX_MESSAGE, MAX_QUEUED, PATIENCE},
+};
+
+fn stdio() -> Stdio {
+    let mut options = StdioOptions::new(env!("CARGO_BIN_EXE_parity-server"));
+    options.max_message = MAX_MESSAGE;
+    options.max_queued = MAX_QUEUED;
+    options.shutdown.after_eof = PATIENCE;
+    options.shutdown.after_term = PATIENCE;
+    Stdio::new(options)
+}
+
+fn in_process(through_text: bool) -> InProcess {
+    let mut options = InProcessOptions::default();
+    options.max_message = MAX_MESSAGE;
+    options.after_close = PATIENCE;
+    options.through_text = through_text;
+    InProcess::with_options(parity::serve, options)
+}
+
+async fn play(name: &str, transport: &dyn Connect) {
+    let scenario = parity::scenarios().iter().find(|scenario| scenario.name == name);
+    let scenario = scenario.unwrap_or_else(|| panic!("there is no scenario `{name}`"));
+    if let Err(violation) = scenario.run(transport).await {
+        panic!("{violation}");
+    }
+}
+
+/// A test for each scenario and transport, named `scenario::transport`.
+macro_rules! over_every_transport {
+    ($($scenario:ident,)*) => {
+        $(over_every_transport!(@on $scenario: stdio = super::stdio();
+            in_process = super::in_process(false);
+            in_process_through_text = super::in_process(true););)*
+    };
+    (@on $scenario:ident: $($transport:ident = $connect:expr;)*) => {
+        mod $scenario {
+            $(#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+            async fn $transport() {
+                super::play(stringify!($scenario), &$connect).await;
+            })*
+        }
+    };
+}
+
+over_every_transport! {
+    echo_comes_back,
+    answers_find_their_calls,
+    second_answers_arrive_and_hurt_nobody,
+    answers_to_nobody_arrive_and_hurt_nobody,
+    batches_are_taken_apart,
+    later_calls_may_be_answered_first,
+    cancelled_call_frees_its_id,
+    servers_may_ask_too,
+    many_tasks_share_a_link,
+    order_is_kept_both_ways,
+    abandoned_polls_lose_nothing,
+    two_connections_are_two_servers,
+    an_abandoned_attempt_leaves_the_next_one_alone,
+    an_answer_over_the_limit_fails_alone,
+    an_answer_below_the_limit_arrives,
+    diagnostics_hold_no_contents,
+    a_flood_from_a_server_that_does_not_read_blocks_nobody,
+    a_full_queue_says_so_and_when_it_is_not,
+    what_a_dying_server_never_read_was_not_sent,
+    close_delivers_what_was_sent_and_reports_a_request,
+    close_ends_a_server_that_does_not_listen,
+    a_server_that_dies_is_reported_as_ended,
+    a_server_that_closes_its_output_is_reported,
+    a_link_without_its_inlet_refuses_to_send,
+}

@@ -2,7 +2,10 @@
 
 use mcp_transport::{
     Connect, InProcess, InProcessOptions, Stdio, StdioOptions,
-    testing::parity::{self, MAX_MESSAGE, MAX_QUEUED, PATIENCE},
+    testing::{
+        Fault, Faulty, Plan, Recorder, When,
+        parity::{self, MAX_MESSAGE, MAX_QUEUED, PATIENCE},
+    },
 };
 
 fn stdio() -> Stdio {
@@ -22,6 +25,12 @@ fn in_process(through_text: bool) -> InProcess {
     InProcess::with_options(parity::serve, options)
 }
 
+/// Every message written as text and read again in small pieces, both ways.
+fn split() -> Plan {
+    let split = Fault::Split(7);
+    Plan::new().outgoing(When::Always, split).incoming(When::Always, split)
+}
+
 async fn play(name: &str, transport: &dyn Connect) {
     let scenario = parity::scenarios().iter().find(|scenario| scenario.name == name);
     let scenario = scenario.unwrap_or_else(|| panic!("there is no scenario `{name}`"));
@@ -32,18 +41,38 @@ async fn play(name: &str, transport: &dyn Connect) {
 
 /// A test for each scenario and transport, named `scenario::transport`.
 macro_rules! over_every_transport {
-    ($($scenario:ident,)*) => {
-        $(over_every_transport!(@on $scenario: stdio = super::stdio();
-            in_process = super::in_process(false);
-            in_process_through_text = super::in_process(true););)*
-    };
-    (@on $scenario:ident: $($transport:ident = $connect:expr;)*) => {
-        mod $scenario {
-            $(#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-            async fn $transport() {
-                super::play(stringify!($scenario), &$connect).await;
-            })*
+    ($($(#[$only:ident])? $scenario:ident,)*) => {
+        $(mod $scenario {
+            over_every_transport!(@carriers $scenario $($only)?);
+        })*
+
+        #[test]
+        fn every_scenario_is_played() {
+            let all: Vec<&str> = parity::scenarios().iter().map(|scenario| scenario.name).collect();
+            assert_eq!(all, [$(stringify!($scenario)),*]);
         }
+    };
+    (@carriers $scenario:ident) => {
+        over_every_transport!(@carriers $scenario text);
+        over_every_transport!(@play $scenario
+            in_process = super::in_process(false);
+            in_process_through_text = super::in_process(true);
+            recorder_around_in_process = super::Recorder::new(super::in_process(false));
+        );
+    };
+    (@carriers $scenario:ident text) => {
+        over_every_transport!(@play $scenario
+            stdio = super::stdio();
+            recorder_around_stdio = super::Recorder::new(super::stdio());
+            faulty_without_faults = super::Faulty::new(super::stdio(), super::Plan::new());
+            faulty_that_only_splits = super::Faulty::new(super::stdio(), super::split());
+        );
+    };
+    (@play $scenario:ident $($transport:ident = $connect:expr;)*) => {
+        $(#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+        async fn $transport() {
+            super::play(stringify!($scenario), &$connect).await;
+        })*
     };
 }
 
@@ -63,6 +92,7 @@ over_every_transport! {
     an_abandoned_attempt_leaves_the_next_one_alone,
     an_answer_over_the_limit_fails_alone,
     an_answer_below_the_limit_arrives,
+    #[text] stray_bytes_are_skipped_and_counted,
     diagnostics_hold_no_contents,
     a_flood_from_a_server_that_does_not_read_blocks_nobody,
     a_full_queue_says_so_and_when_it_is_not,

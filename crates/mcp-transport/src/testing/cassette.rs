@@ -1,0 +1,198 @@
+//! What went over links, as text that can be kept beside a test.
+
+use std::{fmt, str::FromStr};
+
+use mcp_jsonrpc::{Decoded, Delivery, Failure, Message, RawJson, decode};
+
+use crate::{diagnostics::CloseReason, link::Inbound};
+
+/// What went over the links of one server, in order: one line of JSON for each thing that happened.
+///
+/// ```
+/// use mcp_transport::testing::Cassette;
+///
+/// let cassette: Cassette = r#"
+///     {"link":1,"out":{"jsonrpc":"2.0","id":1,"method":"ping"}}
+///     {"link":1,"in":{"jsonrpc":"2.0","id":1,"result":{}}}
+///     {"link":1,"end":"ended"}
+/// "#.parse()?;
+/// assert_eq!(cassette.len(), 3);
+/// # Ok::<(), mcp_transport::testing::CassetteError>(())
+/// ```
+///
+/// Blank lines and lines that start with `#` are for people. A cassette holds everything that was
+/// said, secrets included: look at it before you keep it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Cassette {
+    pub(super) entries: Vec<Entry>,
+}
+
+/// One thing that happened.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Entry {
+    /// Which connection, counted from one.
+    pub(super) link: u64,
+    pub(super) event: Event,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Event {
+    Out(Message),
+    In(Inbound),
+    End(CloseReason),
+}
+
+impl Cassette {
+    /// How many things happened.
+    pub fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// Whether nothing did.
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
+    /// How many connections were opened.
+    pub(super) fn links(&self) -> u64 {
+        self.entries.iter().map(|entry| entry.link).max().unwrap_or(0)
+    }
+
+    pub(super) fn link(&self, link: u64) -> Vec<Event> {
+        let of_link = self.entries.iter().filter(|entry| entry.link == link);
+        of_link.map(|entry| entry.event.clone()).collect()
+    }
+}
+
+/// The text that [`FromStr`] reads.
+impl fmt::Display for Cassette {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.entries.iter().try_for_each(|entry| writeln!(f, "{entry}"))
+    }
+}
+
+impl fmt::Display for Entry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, r#"{{"link":{},"#, self.link)?;
+        match &self.event {
+            Event::Out(message) => write!(f, r#""out":{}"#, text(message))?,
+            Event::In(Inbound::Message(message)) => write!(f, r#""in":{}"#, text(message))?,
+            Event::In(Inbound::Lost { id, failure }) => {
+                // An id can always be written.
+                let id = RawJson::encode(id).unwrap_or_else(|_| RawJson::null());
+                write!(f, r#""lost":{},"#, id.as_str())?;
+                match failure {
+                    Failure::TooLarge { size, limit } => {
+                        write!(f, r#""size":{size},"limit":{limit}"#)?;
+                    }
+                    other => {
+                        let delivery = match other.delivery() {
+                            Delivery::NotSent => "not-sent",
+                            Delivery::Unknown => "unknown",
+                            Delivery::Executed => "executed",
+                        };
+                        let reason = quoted(&other.to_string());
+                        write!(f, r#""delivery":"{delivery}","reason":{reason}"#)?;
+                    }
+                }
+            }
+            Event::End(CloseReason::Requested) => f.write_str(r#""end":"requested""#)?,
+            Event::End(CloseReason::Ended) => f.write_str(r#""end":"ended""#)?,
+            Event::End(CloseReason::Failed(reason)) => {
+                write!(f, r#""end":"failed","reason":{}"#, quoted(reason))?;
+            }
+        }
+        f.write_str("}")
+    }
+}
+
+fn text(message: &Message) -> String {
+    let mut text = Vec::new();
+    message.write(&mut text);
+    String::from_utf8_lossy(&text).into_owned()
+}
+
+/// As JSON text.
+fn quoted(text: &str) -> serde_json::Value {
+    serde_json::Value::from(text)
+}
+
+/// Why some text is no cassette.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct CassetteError {
+    /// The line, counted from one.
+    pub line: usize,
+    /// What is wrong with it.
+    pub problem: &'static str,
+}
+
+impl fmt::Display for CassetteError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "line {} of the cassette: {}", self.line, self.problem)
+    }
+}
+
+impl std::error::Error for CassetteError {}
+
+impl FromStr for Cassette {
+    type Err = CassetteError;
+
+    fn from_str(text: &str) -> Result<Self, CassetteError> {
+        let lines = text.lines().map(str::trim).enumerate();
+        let meant = lines.filter(|(_, line)| !line.is_empty() && !line.starts_with('#'));
+        let entries = meant.map(|(at, line)| {
+            entry(line).map_err(|problem| CassetteError { line: at + 1, problem })
+        });
+        Ok(Self { entries: entries.collect::<Result<_, _>>()? })
+    }
+}
+
+fn entry(text: &str) -> Result<Entry, &'static str> {
+    let raw = RawJson::parse(text.to_owned()).map_err(|_| "not JSON")?;
+    let link = raw.get("link").and_then(|link| link.decode().ok()).filter(|link| *link > 0);
+    let link = link.ok_or("`link` must be a number above zero")?;
+    let event = if let Some(message) = raw.get("out") {
+        Event::Out(message_of(&message)?)
+    } else if let Some(message) = raw.get("in") {
+        Event::In(Inbound::Message(message_of(&message)?))
+    } else if let Some(id) = raw.get("lost") {
+        let id = id.decode().map_err(|_| "`lost` must be the id of a request")?;
+        Event::In(Inbound::Lost { id, failure: failure_of(&raw)? })
+    } else if let Some(reason) = raw.get("end") {
+        Event::End(match reason.as_str() {
+            r#""requested""# => CloseReason::Requested,
+            r#""ended""# => CloseReason::Ended,
+            r#""failed""# => CloseReason::Failed(string(&raw, "reason").unwrap_or_default()),
+            _ => return Err("`end` must be `requested`, `ended` or `failed`"),
+        })
+    } else {
+        return Err("one of `out`, `in`, `lost`, `end` is missing");
+    };
+    Ok(Entry { link, event })
+}
+
+fn message_of(raw: &RawJson) -> Result<Message, &'static str> {
+    match decode(raw.as_bytes()) {
+        Ok(Decoded::One(message)) => Ok(message),
+        _ => Err("not a JSON-RPC message"),
+    }
+}
+
+fn failure_of(raw: &RawJson) -> Result<Failure, &'static str> {
+    let number = |name| raw.get(name).and_then(|number| number.decode::<usize>().ok());
+    if let (Some(size), Some(limit)) = (number("size"), number("limit")) {
+        return Ok(Failure::TooLarge { size, limit });
+    }
+    let delivery = match string(raw, "delivery").as_deref() {
+        Some("not-sent") => Delivery::NotSent,
+        Some("unknown") => Delivery::Unknown,
+        Some("executed") => Delivery::Executed,
+        _ => return Err("what was lost needs `size` and `limit`, or `delivery`"),
+    };
+    Ok(Failure::Lost { delivery, reason: string(raw, "reason").unwrap_or_default().into() })
+}
+
+fn string(raw: &RawJson, name: &str) -> Option<String> {
+    raw.get(name).and_then(|value| value.decode().ok())
+}

@@ -1,0 +1,166 @@
+//! The receiving half of a faulty link, whose task also moves what waits to be sent.
+
+use std::{
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll},
+};
+
+use tokio::time::{Instant, Sleep, sleep_until};
+
+use super::{
+    Fate, Shared, State,
+    channel::{Effect, Item as _},
+};
+use crate::{
+    diagnostics::CloseReport,
+    link::{Inbound, Inlet},
+};
+
+pub(super) struct FaultyInlet {
+    inner: Box<dyn Inlet>,
+    shared: Arc<Shared>,
+    /// The inner link's report, kept until what came before it has been delivered.
+    end: Option<CloseReport>,
+    timer: Option<Pin<Box<Sleep>>>,
+    told_to_close: bool,
+}
+
+impl FaultyInlet {
+    pub(super) fn new(inner: Box<dyn Inlet>, shared: Arc<Shared>) -> Self {
+        Self { inner, shared, end: None, timer: None, told_to_close: false }
+    }
+
+    /// Takes more from the inner link. Pending when there is none, or it may not be looked at.
+    fn poll_inner(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        let (ending, deaf) = {
+            let mut state = self.shared.lock();
+            let stalled = state.fate == Fate::Stalled;
+            if stalled && !state.closing || self.end.is_some() {
+                return Poll::Pending;
+            }
+            if state.closing {
+                state.out.finish();
+            }
+            // What a link in trouble still says is lost with it.
+            let lost = stalled || state.fate == Fate::Closing;
+            // An orderly end first sends what it has taken.
+            (lost || state.closing && state.out.len() == 0, lost)
+        };
+        if ending && !self.told_to_close {
+            self.told_to_close = true;
+            self.shared.inner.close();
+        }
+        let mut batch = Vec::new();
+        match self.inner.poll_recv(cx, &mut batch) {
+            Poll::Pending => return Poll::Pending,
+            Poll::Ready(Ok(())) if deaf => {}
+            Poll::Ready(Ok(())) => {
+                let mut state = self.shared.lock();
+                for inbound in batch {
+                    state.hear(inbound);
+                }
+            }
+            Poll::Ready(Err(report)) => {
+                self.shared.lock().into.finish();
+                self.end = Some(*report);
+            }
+        }
+        Poll::Ready(())
+    }
+
+    /// Whether something has become due.
+    fn poll_timer(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        let due = {
+            let state = self.shared.lock();
+            if state.fate == Fate::Stalled {
+                return Poll::Pending;
+            }
+            let out = state.out.next_due().filter(|due| *due > Instant::now());
+            out.into_iter().chain(state.into.next_due()).min()
+        };
+        let Some(due) = due else {
+            self.timer = None;
+            return Poll::Pending;
+        };
+        let timer = self.timer.get_or_insert_with(|| Box::pin(sleep_until(due)));
+        if timer.deadline() != due {
+            timer.as_mut().reset(due);
+        }
+        timer.as_mut().poll(cx)
+    }
+
+    /// The report, once everything else is delivered.
+    fn report(&mut self) -> Option<Box<CloseReport>> {
+        let mut state = self.shared.lock();
+        let over = match state.fate {
+            _ if state.closing => true,
+            // Nobody is to notice.
+            Fate::Stalled => false,
+            Fate::Open => state.into.len() == 0 && !state.into.half_open,
+            Fate::Closing | Fate::Ended => true,
+        };
+        if over { self.end.take().map(|end| state.report(end)) } else { None }
+    }
+}
+
+impl State {
+    fn hear(&mut self, inbound: Inbound) {
+        if self.fate == Fate::Closing {
+            return;
+        }
+        let method = inbound.message().and_then(|message| {
+            self.asks.ask(message);
+            self.asked.of(message)
+        });
+        match self.into.push(inbound, method.as_deref(), Instant::now()) {
+            Effect::None => {}
+            Effect::Close => self.fate = Fate::Closing,
+            Effect::Stall => self.fate = Fate::Stalled,
+        }
+    }
+}
+
+impl Inlet for FaultyInlet {
+    fn poll_recv(
+        &mut self,
+        cx: &mut Context<'_>,
+        batch: &mut Vec<Inbound>,
+    ) -> Poll<Result<(), Box<CloseReport>>> {
+        loop {
+            self.shared.send_due(cx);
+            let already = batch.len();
+            {
+                let mut state = self.shared.lock();
+                state.driver = Some(cx.waker().clone());
+                let now = Instant::now();
+                while state.fate != Fate::Stalled && state.into.due(now).is_some() {
+                    batch.extend(state.into.take());
+                }
+            }
+            if batch.len() > already {
+                return Poll::Ready(Ok(()));
+            }
+            if let Some(report) = self.report() {
+                return Poll::Ready(Err(report));
+            }
+            // Nothing is read ahead of what waits here, so the other side feels it.
+            let waits = self.shared.lock().into.len() > 0;
+            let more = if waits { Poll::Pending } else { self.poll_inner(cx) };
+            if more.is_pending() && self.poll_timer(cx).is_pending() {
+                return Poll::Pending;
+            }
+        }
+    }
+}
+
+impl Drop for FaultyInlet {
+    fn drop(&mut self) {
+        let woken = {
+            let mut state = self.shared.lock();
+            state.fate = Fate::Ended;
+            state.waiting.take()
+        };
+        woken.wake();
+    }
+}

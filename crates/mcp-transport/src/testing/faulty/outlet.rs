@@ -1,0 +1,123 @@
+//! The sending half of a faulty link.
+
+use std::task::{Context, Poll, Waker};
+
+use mcp_jsonrpc::{Message, RequestId};
+use tokio::time::Instant;
+
+use super::{Fate, Outgoing, Shared, State, channel::Effect};
+use crate::{
+    diagnostics::Diagnostics,
+    error::SendError,
+    link::{CancelBy, Outlet},
+};
+
+/// How many messages may wait here before requests are refused, and before everything is.
+const QUEUE: usize = 1024;
+const OVERFULL: usize = 16 * QUEUE;
+
+impl Outlet for Shared {
+    fn send(&self, message: Message) -> Result<u64, SendError> {
+        let (ticket, driver) = {
+            let mut guard = self.lock();
+            let state = &mut *guard;
+            if state.closing || matches!(state.fate, Fate::Closing | Fate::Ended) {
+                return Err(SendError::Closed);
+            }
+            let room = if matches!(message, Message::Request(_)) { QUEUE } else { OVERFULL };
+            if state.out.len() >= room {
+                return Err(SendError::Full { limit: room });
+            }
+            let method = state.asks.of(&message);
+            state.asked.ask(&message);
+            if state.fate == Fate::Open && state.out.is_clear(method.as_deref()) {
+                // What goes wrong in the inner link itself is the caller's to see.
+                let ticket = self.inner.send(message)?;
+                state.out.passed();
+                state.tickets.push(Some(ticket));
+                (state.tickets.len() as u64, None)
+            } else {
+                state.mishandle(message, method.as_deref());
+                // The inlet's task sends what is due, now or later.
+                (state.tickets.len() as u64, state.driver.take())
+            }
+        };
+        driver.into_iter().for_each(Waker::wake);
+        Ok(ticket)
+    }
+
+    fn poll_ready(&self, cx: &mut Context<'_>) -> Poll<()> {
+        let mut state = self.lock();
+        match state.fate {
+            Fate::Open if state.out.len() == 0 => self.inner.poll_ready(cx),
+            Fate::Open | Fate::Stalled if state.out.len() >= QUEUE && !state.closing => {
+                state.waiting.add(cx);
+                Poll::Pending
+            }
+            _ => Poll::Ready(()),
+        }
+    }
+
+    fn cancel(&self, id: &RequestId) -> CancelBy {
+        self.inner.cancel(id)
+    }
+
+    fn close(&self) {
+        let (woken, driver) = {
+            let mut state = self.lock();
+            state.closing = true;
+            (state.waiting.take(), state.driver.take())
+        };
+        woken.and(driver).wake();
+    }
+
+    fn diagnostics(&self) -> Diagnostics {
+        self.lock().diagnostics(self.inner.diagnostics())
+    }
+}
+
+impl State {
+    fn mishandle(&mut self, message: Message, method: Option<&str>) {
+        let ticket = self.tickets.len();
+        match self.out.push(Outgoing { ticket, message }, method, Instant::now()) {
+            Effect::None => {}
+            Effect::Close => self.fate = Fate::Closing,
+            Effect::Stall => self.fate = Fate::Stalled,
+        }
+        // What does not wait to leave has been lost on purpose.
+        let waits = self.out.waiting().any(|waiting| waiting.ticket == ticket);
+        self.tickets.push((!waits).then_some(0));
+    }
+}
+
+impl Shared {
+    /// Hands over what is due. Returns once the rest has to wait.
+    pub(super) fn send_due(&self, cx: &mut Context<'_>) {
+        let woken = {
+            let mut guard = self.lock();
+            let state = &mut *guard;
+            if state.fate != Fate::Open {
+                return;
+            }
+            let now = Instant::now();
+            while let Some(Outgoing { ticket, message }) = state.out.due(now).cloned() {
+                match self.inner.send(message) {
+                    Ok(inner) => {
+                        state.tickets[ticket].get_or_insert(inner);
+                    }
+                    Err(SendError::Full { .. }) => {
+                        if self.inner.poll_ready(cx).is_pending() {
+                            break;
+                        }
+                        continue;
+                    }
+                    // It will never leave, which is what its ticket says.
+                    Err(_) => {}
+                }
+                state.out.take();
+            }
+            state.waiting.take()
+        };
+        woken.wake();
+    }
+}

@@ -139,10 +139,9 @@ impl PairInlet {
         } else {
             CloseReason::Ended
         };
-        // An end that waits for the other one has nobody left to deliver to once that has ended. To
-        // one that does not, the end of what it hears says nothing about who listens.
-        let flushed =
-            if self.account.waits { self.out.withdraw() } else { self.out.finish_sending() };
+        // A host that waited has nobody left to deliver to. A server that hears no more may still
+        // have something to say.
+        let flushed = if self.account.waits { self.out.withdraw() } else { self.out.flushed() };
         let mut report = CloseReport::new(reason, flushed);
         report.diagnostics = self.account.diagnostics(&self.into);
         Box::new(report)

@@ -136,10 +136,8 @@ impl Pipe {
         receiver.into_iter().for_each(Waker::wake);
     }
 
-    /// Sends no more, and returns the last ticket that was received or still may be.
-    pub(super) fn finish_sending(&self) -> u64 {
-        self.finish();
-        // Sends are refused by now, so this is final.
+    /// The last ticket that was received or still may be.
+    pub(super) fn flushed(&self) -> u64 {
         let state = self.lock();
         if state.abandoned { state.taken } else { state.sent }
     }

@@ -14,7 +14,10 @@ use std::{
 use futures::future::BoxFuture;
 use mcp_jsonrpc::{Message, RequestId};
 
-use self::{channel::Channel, inlet::FaultyInlet};
+use self::{
+    channel::{Channel, Effect},
+    inlet::FaultyInlet,
+};
 use super::fault::Plan;
 use crate::{
     diagnostics::{CloseReason, CloseReport, Diagnostics},
@@ -149,6 +152,19 @@ impl State {
         let mut report = CloseReport::new(reason, flushed as u64);
         report.diagnostics = self.diagnostics(inner.diagnostics);
         Box::new(report)
+    }
+
+    /// Lets the whole link feel what a message did to it.
+    fn suffer(&mut self, effect: Effect) {
+        match effect {
+            Effect::None => {}
+            Effect::Close => self.fate = Fate::Closing,
+            Effect::Stall => {
+                self.fate = Fate::Stalled;
+                self.out.stall();
+                self.into.stall();
+            }
+        }
     }
 
     fn diagnostics(&self, mut inner: Diagnostics) -> Diagnostics {

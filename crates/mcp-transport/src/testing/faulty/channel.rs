@@ -48,6 +48,8 @@ pub(super) struct Channel<T> {
     queue: VecDeque<(Instant, T)>,
     /// Waits to change places with the next one.
     held: Option<(Instant, T)>,
+    /// How many have come since nothing moves any more. Since nothing ever will, they are only counted.
+    stuck: Option<usize>,
     /// Whether everything is swallowed.
     pub(super) half_open: bool,
     /// Lines that were no messages any more.
@@ -67,7 +69,7 @@ impl<T: Item> Channel<T> {
         // Any seed will do but zero, which this generator would never leave.
         let seed = (seed ^ 0x9E37_79B9_7F4A_7C15) | 1;
         let (queue, held) = (VecDeque::new(), None);
-        Self { rules, seed, count: 0, queue, held, half_open: false, noise: 0 }
+        Self { rules, seed, count: 0, queue, held, stuck: None, half_open: false, noise: 0 }
     }
 
     /// Whether the next message, of `method`, could be passed on as it is.
@@ -81,8 +83,17 @@ impl<T: Item> Channel<T> {
         self.count += 1;
     }
 
+    /// Nothing moves any more.
+    pub(super) fn stall(&mut self) {
+        self.stuck.get_or_insert(0);
+    }
+
     /// Takes the next message, of `method`, and does to it what is planned.
     pub(super) fn push(&mut self, item: T, method: Option<&str>, now: Instant) -> Effect {
+        if let Some(stuck) = &mut self.stuck {
+            *stuck += 1;
+            return Effect::None;
+        }
         let Some(message) = item.message() else {
             self.enqueue(now, vec![item], false);
             return Effect::None;
@@ -104,7 +115,11 @@ impl<T: Item> Channel<T> {
                 Fault::Split(size) => copies = self.reframed(&copies, size, 0),
                 Fault::Corrupt(bytes) => copies = self.reframed(&copies, usize::MAX, bytes),
                 Fault::HalfOpen => self.half_open = true,
-                Fault::Stall => effect = Effect::Stall,
+                Fault::Stall => {
+                    copies.clear();
+                    self.stuck = Some(1);
+                    effect = Effect::Stall;
+                }
                 Fault::Close => {
                     copies.clear();
                     effect = Effect::Close;
@@ -157,7 +172,7 @@ impl<T: Item> Channel<T> {
     }
 
     pub(super) fn len(&self) -> usize {
-        self.queue.len()
+        self.queue.len() + self.stuck.unwrap_or(0)
     }
 
     /// The messages as they are after having been text, cut in pieces of `size` bytes, of which so

@@ -8,10 +8,7 @@ use std::{
 
 use tokio::time::{Instant, Sleep, sleep_until};
 
-use super::{
-    Fate, Shared, State,
-    channel::{Effect, Item as _},
-};
+use super::{Fate, Shared, State, channel::Item as _};
 use crate::{
     diagnostics::CloseReport,
     link::{Inbound, Inlet},
@@ -34,13 +31,10 @@ impl FaultyInlet {
     /// Takes more from the inner link. Pending when there is none, or it may not be looked at.
     fn poll_inner(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         let (ending, deaf) = {
-            let mut state = self.shared.lock();
+            let state = self.shared.lock();
             let stalled = state.fate == Fate::Stalled;
             if stalled && !state.closing || self.end.is_some() {
                 return Poll::Pending;
-            }
-            if state.closing {
-                state.out.finish();
             }
             // What a link in trouble still says is lost with it.
             let lost = stalled || state.fate == Fate::Closing;
@@ -73,10 +67,9 @@ impl FaultyInlet {
     fn poll_timer(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         let due = {
             let state = self.shared.lock();
-            if state.fate == Fate::Stalled {
-                return Poll::Pending;
-            }
-            let out = state.out.next_due().filter(|due| *due > Instant::now());
+            // What is due and still here waits for something else than time.
+            let moves = |due: &Instant| state.fate == Fate::Open && *due > Instant::now();
+            let out = state.out.next_due().filter(moves);
             out.into_iter().chain(state.into.next_due()).min()
         };
         let Some(due) = due else {
@@ -94,10 +87,9 @@ impl FaultyInlet {
     fn report(&mut self) -> Option<Box<CloseReport>> {
         let mut state = self.shared.lock();
         let over = match state.fate {
-            _ if state.closing => true,
-            // Nobody is to notice.
-            Fate::Stalled => false,
-            Fate::Open => state.into.len() == 0 && !state.into.half_open,
+            // Nobody is to notice before they want to.
+            Fate::Stalled => state.closing,
+            Fate::Open => state.into.len() == 0 && (state.closing || !state.into.half_open),
             Fate::Closing | Fate::Ended => true,
         };
         if over { self.end.take().map(|end| state.report(end)) } else { None }
@@ -113,11 +105,8 @@ impl State {
             self.asks.ask(message);
             self.asked.of(message)
         });
-        match self.into.push(inbound, method.as_deref(), Instant::now()) {
-            Effect::None => {}
-            Effect::Close => self.fate = Fate::Closing,
-            Effect::Stall => self.fate = Fate::Stalled,
-        }
+        let effect = self.into.push(inbound, method.as_deref(), Instant::now());
+        self.suffer(effect);
     }
 }
 
@@ -134,7 +123,7 @@ impl Inlet for FaultyInlet {
                 let mut state = self.shared.lock();
                 state.driver = Some(cx.waker().clone());
                 let now = Instant::now();
-                while state.fate != Fate::Stalled && state.into.due(now).is_some() {
+                while state.into.due(now).is_some() {
                     batch.extend(state.into.take());
                 }
             }
@@ -145,7 +134,10 @@ impl Inlet for FaultyInlet {
                 return Poll::Ready(Err(report));
             }
             // Nothing is read ahead of what waits here, so the other side feels it.
-            let waits = self.shared.lock().into.len() > 0;
+            let waits = {
+                let state = self.shared.lock();
+                state.fate == Fate::Open && state.into.len() > 0
+            };
             let more = if waits { Poll::Pending } else { self.poll_inner(cx) };
             if more.is_pending() && self.poll_timer(cx).is_pending() {
                 return Poll::Pending;

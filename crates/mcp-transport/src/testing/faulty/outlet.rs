@@ -5,7 +5,7 @@ use std::task::{Context, Poll, Waker};
 use mcp_jsonrpc::{Message, RequestId};
 use tokio::time::Instant;
 
-use super::{Fate, Outgoing, Shared, State, channel::Effect};
+use super::{Fate, Outgoing, Shared, State};
 use crate::{
     diagnostics::Diagnostics,
     error::SendError,
@@ -31,10 +31,15 @@ impl Outlet for Shared {
             let method = state.asks.of(&message);
             state.asked.ask(&message);
             if state.fate == Fate::Open && state.out.is_clear(method.as_deref()) {
-                // What goes wrong in the inner link itself is the caller's to see.
-                let ticket = self.inner.send(message)?;
+                let ticket = match self.inner.send(message) {
+                    Ok(ticket) => Some(ticket),
+                    // Nobody is to notice.
+                    Err(SendError::Closed) if state.into.half_open => None,
+                    // What goes wrong in the inner link itself is the caller's to see.
+                    Err(error) => return Err(error),
+                };
                 state.out.passed();
-                state.tickets.push(Some(ticket));
+                state.tickets.push(ticket);
                 (state.tickets.len() as u64, None)
             } else {
                 state.mishandle(message, method.as_deref());
@@ -79,14 +84,12 @@ impl Outlet for Shared {
 impl State {
     fn mishandle(&mut self, message: Message, method: Option<&str>) {
         let ticket = self.tickets.len();
-        match self.out.push(Outgoing { ticket, message }, method, Instant::now()) {
-            Effect::None => {}
-            Effect::Close => self.fate = Fate::Closing,
-            Effect::Stall => self.fate = Fate::Stalled,
-        }
-        // What does not wait to leave has been lost on purpose.
+        let effect = self.out.push(Outgoing { ticket, message }, method, Instant::now());
+        self.suffer(effect);
+        // What neither waits to leave nor is stuck has been lost on purpose.
         let waits = self.out.waiting().any(|waiting| waiting.ticket == ticket);
-        self.tickets.push((!waits).then_some(0));
+        let lost = !waits && self.fate != Fate::Stalled;
+        self.tickets.push(lost.then_some(0));
     }
 }
 
@@ -98,6 +101,9 @@ impl Shared {
             let state = &mut *guard;
             if state.fate != Fate::Open {
                 return;
+            }
+            if state.closing {
+                state.out.finish();
             }
             let now = Instant::now();
             while let Some(Outgoing { ticket, message }) = state.out.due(now).cloned() {

@@ -1,0 +1,178 @@
+//! What was recorded plays again.
+
+use mcp_jsonrpc::{Delivery, Failure, Message, RawJson, Request};
+use mcp_transport::{
+    CloseReason, Connect as _, InProcess, Stdio, StdioOptions,
+    testing::{Cassette, Fault, Faulty, Plan, Recorder, Replay, When, parity},
+};
+use proptest::prelude::*;
+use serde_json::json;
+
+use super::host::Host;
+
+fn scenario(name: &str) -> &'static parity::Scenario {
+    parity::scenarios().iter().find(|scenario| scenario.name == name).unwrap()
+}
+
+/// Records a scenario over a real process, keeps the cassette as text, and plays it over that.
+async fn plays_again(name: &str) {
+    let stdio = Stdio::new(StdioOptions::new(env!("CARGO_BIN_EXE_parity-server")));
+    let recorder = Recorder::new(stdio);
+    scenario(name).run(&recorder).await.unwrap();
+    let cassette = recorder.cassette();
+    let read: Cassette = cassette.to_string().parse().unwrap();
+    assert_eq!(read, cassette);
+    scenario(name).run(&Replay::new(read)).await.unwrap();
+}
+
+#[tokio::test]
+async fn calls_and_answers_play_again() {
+    plays_again("echo_comes_back").await;
+    plays_again("answers_find_their_calls").await;
+}
+
+#[tokio::test]
+async fn answers_out_of_order_play_again_in_that_order() {
+    plays_again("later_calls_may_be_answered_first").await;
+}
+
+#[tokio::test]
+async fn questions_of_the_server_play_again() {
+    plays_again("servers_may_ask_too").await;
+}
+
+#[tokio::test]
+async fn two_connections_play_again() {
+    plays_again("two_connections_are_two_servers").await;
+}
+
+#[tokio::test]
+async fn the_end_of_a_server_plays_again() {
+    plays_again("a_server_that_closes_its_output_is_reported").await;
+}
+
+#[tokio::test]
+async fn a_close_on_request_waits_for_the_request() {
+    let replay = Replay::new(r#"{"link":1,"end":"requested"}"#.parse().unwrap());
+    let mut host = Host::open(&replay).await;
+    host.tell("hello", &json!({}));
+    let report = host.close().await;
+    assert_eq!(report.reason, CloseReason::Requested);
+    assert_eq!(report.flushed, 1);
+}
+
+#[tokio::test]
+async fn what_was_never_recorded_is_refused_and_the_rest_goes_on() {
+    let cassette = r#"
+        {"link":1,"out":{"jsonrpc":"2.0","id":1,"method":"ping","params":{}}}
+        {"link":1,"in":{"jsonrpc":"2.0","id":1,"result":{}}}
+    "#;
+    let mut host = Host::open(&Replay::new(cassette.parse().unwrap())).await;
+    host.ask(1, "tools/list", &json!({}));
+    let refusal = host.next().await;
+    assert!(refusal.contains("no request for `tools/list`"), "{refusal}");
+    host.ask(2, "ping", &json!({}));
+    assert_eq!(host.next().await, "2");
+}
+
+#[tokio::test]
+async fn a_connection_too_many_is_refused() {
+    let replay = Replay::new(r#"{"link":1,"end":"ended"}"#.parse().unwrap());
+    replay.connect().await.unwrap();
+    let error = replay.connect().await.unwrap_err();
+    assert_eq!(error.to_string(), "the cassette holds 1 connections, and this is 2");
+}
+
+#[tokio::test]
+async fn members_of_params_may_come_in_another_order() {
+    let cassette = r#"
+        {"link":1,"out":{"jsonrpc":"2.0","id":1,"method":"m","params":{"a":1,"b":[2.0, {}]}}}
+        {"link":1,"in":{"jsonrpc":"2.0","id":1,"result":{}}}
+    "#;
+    let host = Host::open(&Replay::new(cassette.parse().unwrap())).await;
+    let params = RawJson::parse(r#"{ "b": [2.0,{}], "a": 1 }"#).unwrap();
+    host.outlet.send(Message::Request(Request::new("x", "m", Some(params)))).unwrap();
+    let mut host = host;
+    assert_eq!(host.next().await, "\"x\"");
+}
+
+#[tokio::test]
+async fn what_was_lost_is_recorded_with_its_reason() {
+    let mut options = mcp_transport::InProcessOptions::default();
+    options.max_message = 100;
+    let recorder = Recorder::new(InProcess::with_options(parity::serve, options));
+    let mut host = Host::open(&recorder).await;
+    host.ask(1, "parity/size", &json!({ "bytes": 1000 }));
+    host.next().await;
+    let cassette = recorder.cassette();
+    assert!(cassette.to_string().contains(r#""lost":1,"size":1002,"limit":100"#), "{cassette}");
+    assert_eq!(cassette.to_string().parse::<Cassette>(), Ok(cassette));
+}
+
+#[tokio::test]
+async fn recorders_and_faults_wrap_each_other() {
+    let plan = Plan::new().incoming(When::Nth(1), Fault::Duplicate);
+    let recorder = Recorder::new(Faulty::new(InProcess::new(parity::serve), plan));
+    let mut host = Host::open(&recorder).await;
+    host.ask(1, "parity/echo", &json!({}));
+    assert_eq!(host.words(2).await, ["1", "1"]);
+    assert_eq!(recorder.cassette().len(), 3);
+}
+
+#[test]
+fn a_broken_cassette_names_its_line() {
+    let problem = |text: &str| text.parse::<Cassette>().unwrap_err().to_string();
+    assert_eq!(problem("\n# a comment\n{"), "line 3 of the cassette: not JSON");
+    assert_eq!(
+        problem(r#"{"link":0}"#),
+        "line 1 of the cassette: `link` must be a number above zero"
+    );
+    assert_eq!(
+        problem(r#"{"link":1,"in":{"jsonrpc":"1.0"}}"#),
+        "line 1 of the cassette: not a JSON-RPC message"
+    );
+    assert_eq!(
+        problem(r#"{"link":1}"#),
+        "line 1 of the cassette: one of `out`, `in`, `lost`, `end` is missing"
+    );
+}
+
+#[test]
+fn failures_of_every_kind_survive_being_text() {
+    let text = concat!(
+        r#"{"link":1,"lost":"a\"b","delivery":"not-sent","reason":"no \"way\""}"#,
+        "\n",
+        r#"{"link":1,"lost":2,"delivery":"unknown","reason":""}"#,
+        "\n",
+        r#"{"link":2,"lost":2,"delivery":"executed","reason":"x"}"#,
+        "\n",
+        r#"{"link":2,"end":"failed","reason":"broken \\ pipe"}"#,
+        "\n",
+    );
+    let cassette: Cassette = text.parse().unwrap();
+    assert_eq!(cassette.to_string(), text);
+    let failure = Failure::Lost { delivery: Delivery::NotSent, reason: "x".into() };
+    assert_eq!(failure.delivery(), Delivery::NotSent);
+}
+
+proptest! {
+    #[test]
+    fn no_text_makes_a_cassette_panic(text in ".{0,200}") {
+        let _ = text.parse::<Cassette>();
+    }
+
+    #[test]
+    fn messages_survive_being_recorded(
+        text in ".{0,60}",
+        method in "[a-z/]{1,20}",
+        number: i64,
+    ) {
+        let params = RawJson::encode(&json!({ "text": text, "number": number })).unwrap();
+        let mut line = br#"{"link":1,"out":"#.to_vec();
+        Message::Request(Request::new(number, method, Some(params))).write(&mut line);
+        line.push(b'}');
+        let line = String::from_utf8(line).unwrap();
+        let cassette: Cassette = line.parse().unwrap();
+        prop_assert_eq!(cassette.to_string(), line + "\n");
+    }
+}

@@ -5,3 +5,5 @@ mod faults;
 mod host;
 mod in_process;
 mod parity;
+#[cfg(target_os = "linux")]
+mod processes;

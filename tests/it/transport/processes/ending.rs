@@ -1,0 +1,97 @@
+//! The ladder: end of input, a polite signal, force.
+
+use mcp_transport::{CloseReason, Exit, StdioOptions};
+
+use super::{is_alive, run, script, stat, until_gone};
+
+#[tokio::test]
+async fn a_polite_server_ends_with_its_input() {
+    let mut options = StdioOptions::new("cat");
+    options.shutdown.after_eof = std::time::Duration::from_secs(60);
+    let report = run(options).await.close().await;
+    assert_eq!(report.reason, CloseReason::Requested);
+    assert_eq!(report.diagnostics.exit, Some(Exit::Code(0)));
+    assert_eq!(report.to_string(), "the connection was closed on request (exit status 0)");
+}
+
+#[tokio::test]
+async fn a_server_may_finish_its_work_after_its_input() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut options = script("while read -r line; do :; done; echo saved >work; say bye; exit 5");
+    options.cwd = Some(directory.path().into());
+    options.shutdown.after_eof = std::time::Duration::from_secs(60);
+    let mut host = run(options).await;
+    host.outlet.close();
+    assert_eq!(host.said().await, "bye");
+    let (_, report) = host.end().await;
+    assert_eq!(report.diagnostics.exit, Some(Exit::Code(5)));
+    let work = std::fs::read_to_string(directory.path().join("work")).unwrap();
+    assert_eq!(work, "saved\n");
+}
+
+#[tokio::test]
+async fn a_server_that_ignores_the_end_of_its_input_is_asked() {
+    let mut host =
+        run(script("trap 'exit 42' TERM; say ready; while :; do sleep 1000; done")).await;
+    assert_eq!(host.said().await, "ready");
+    let report = host.close().await;
+    assert_eq!(report.diagnostics.exit, Some(Exit::Code(42)));
+}
+
+#[tokio::test]
+async fn a_server_that_does_not_catch_the_signal_dies_of_it() {
+    let mut host = run(script("say ready; exec sleep 1000")).await;
+    assert_eq!(host.said().await, "ready");
+    assert_eq!(host.close().await.diagnostics.exit, Some(Exit::Signal(15)));
+}
+
+#[tokio::test]
+async fn a_server_that_ignores_the_signal_is_ended_by_force() {
+    let mut host = run(script("trap '' TERM; say $$; exec sleep 1000")).await;
+    let pids = host.pids().await;
+    let report = host.close().await;
+    assert_eq!(report.diagnostics.exit, Some(Exit::Signal(9)));
+    assert_eq!(report.to_string(), "the connection was closed on request (killed by signal 9)");
+    until_gone(&pids).await;
+}
+
+#[tokio::test]
+async fn a_server_that_does_not_read_is_closed_all_the_same() {
+    let mut host = run(script("say $$; exec sleep 1000")).await;
+    let pids = host.pids().await;
+    let filler = serde_json::json!({ "filler": "x".repeat(1 << 20) });
+    let ticket = host.tell("large", &filler);
+    let report = host.close().await;
+    assert_eq!(report.reason, CloseReason::Requested);
+    assert!(report.flushed < ticket, "what is still in our buffer has not been sent");
+    until_gone(&pids).await;
+}
+
+#[tokio::test]
+async fn a_server_that_hears_no_more_is_given_up() {
+    let mut host = run(script("exec </dev/null; say $$; exec sleep 1000")).await;
+    let pids = host.pids().await;
+    let ticket = host.tell("anybody/there", &serde_json::json!({}));
+    let (_, report) = host.end().await;
+    assert!(matches!(report.reason, CloseReason::Failed(_)), "{report}");
+    assert!(report.flushed < ticket);
+    until_gone(&pids).await;
+}
+
+#[tokio::test]
+async fn a_server_leads_a_group_of_its_own() {
+    let mut host = run(script("say $$; read -r line")).await;
+    let pids = host.pids().await;
+    let fields = stat(pids[0]).unwrap();
+    assert_eq!(fields[2], pids[0].to_string());
+    host.close().await;
+}
+
+#[tokio::test]
+async fn a_dropped_link_ends_a_stubborn_server() {
+    let mut host = run(script("trap '' TERM; say $$; while :; do sleep 1000; done")).await;
+    let pids = host.pids().await;
+    assert!(is_alive(pids[0]));
+    drop(host);
+    until_gone(&pids).await;
+}

@@ -1,0 +1,90 @@
+//! What a report tells, and what it does not.
+
+use mcp_transport::{CloseReason, Exit, StdioOptions};
+use serde_json::json;
+
+use super::{run, script};
+
+#[tokio::test]
+async fn a_server_that_fails_at_once_is_explained() {
+    let (_, report) =
+        run(script("echo 'no API_KEY in the environment' >&2; exit 78")).await.end().await;
+    assert_eq!(report.reason, CloseReason::Ended);
+    assert_eq!(
+        report.to_string(),
+        "the server ended the connection (exit status 78); \
+         its last words: no API_KEY in the environment"
+    );
+}
+
+#[tokio::test]
+async fn a_signal_is_named() {
+    let (_, report) = run(script("kill -s SEGV $$")).await.end().await;
+    assert_eq!(report.diagnostics.exit, Some(Exit::Signal(11)));
+}
+
+#[tokio::test]
+async fn lines_that_are_no_messages_are_counted_and_the_first_is_shown() {
+    let banner = "echo; echo '  MCP server v1.2 ready'; say hello; echo '{broken'; say again";
+    let mut host = run(script(banner)).await;
+    assert_eq!(host.said().await, "hello");
+    assert_eq!(host.said().await, "again");
+    let (_, report) = host.end().await;
+    let diagnostics = report.diagnostics;
+    assert_eq!(diagnostics.skipped_lines, 2);
+    assert_eq!(diagnostics.skipped_bytes, "  MCP server v1.2 ready{broken".len() as u64);
+    assert_eq!(diagnostics.first_skipped.as_deref(), Some("  MCP server v1.2 ready"));
+    assert_eq!(diagnostics.too_large, 0);
+}
+
+#[tokio::test]
+async fn a_last_line_without_its_newline_is_heard() {
+    let last = r#"printf '{"jsonrpc":"2.0","method":"last/words"}'"#;
+    let (words, _) = run(script(last)).await.end().await;
+    assert_eq!(words, ["last/words"]);
+}
+
+#[tokio::test]
+async fn what_is_too_large_is_counted_and_skipped() {
+    let mut options = script("head -c 100000 /dev/zero | tr '\\0' x; echo; say hello");
+    options.max_message = 1000;
+    let mut host = run(options).await;
+    assert_eq!(host.said().await, "hello");
+    let (_, report) = host.end().await;
+    assert_eq!(report.diagnostics.too_large, 1);
+    assert_eq!(report.diagnostics.skipped_lines, 0);
+}
+
+#[tokio::test]
+async fn frames_tell_what_went_by_and_not_what_was_in_it() {
+    let mut host = run(StdioOptions::new(env!("CARGO_BIN_EXE_parity-server"))).await;
+    host.ask(1, "parity/echo", &json!({ "password": "hunter2" }));
+    host.next().await;
+    host.ask(2, "no/such", &json!({}));
+    host.next().await;
+    let report = host.close().await;
+    let frames: Vec<String> = report.diagnostics.frames.iter().map(ToString::to_string).collect();
+    assert_eq!(frames, ["→ parity/echo #1", "← result #1", "→ no/such #2", "← error #2"]);
+    assert!(!format!("{report:?}").contains("hunter2"));
+}
+
+#[test]
+fn options_do_not_show_their_values() {
+    let mut options = StdioOptions::new("npx");
+    options.args = vec!["--token".into(), "hunter2".into()];
+    options.env.insert("API_KEY".into(), "hunter3".into());
+    let shown = format!("{options:?} {:?}", mcp_transport::Stdio::new(options.clone()));
+    assert!(shown.contains("npx") && shown.contains("API_KEY"), "{shown}");
+    assert!(!shown.contains("hunter") && !shown.contains("--token"), "{shown}");
+}
+
+#[tokio::test]
+async fn diagnostics_can_be_asked_for_while_the_link_lives() {
+    let mut host = run(script("echo starting >&2; echo banner; say ready; read -r line")).await;
+    assert_eq!(host.said().await, "ready");
+    let diagnostics = host.outlet.diagnostics();
+    assert_eq!(diagnostics.skipped_lines, 1);
+    assert_eq!(diagnostics.exit, None);
+    host.close().await;
+    assert_eq!(host.outlet.diagnostics().stderr, ["starting"]);
+}

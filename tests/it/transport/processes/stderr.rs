@@ -1,0 +1,58 @@
+//! What servers write to their standard error.
+
+use std::sync::{
+    Arc, Mutex,
+    atomic::{AtomicUsize, Ordering},
+};
+
+use super::{run, script};
+
+#[tokio::test]
+async fn the_last_words_are_kept_and_each_line_is_heard() {
+    let heard = Arc::new(Mutex::new(Vec::new()));
+    let mut options = script("echo one >&2; echo two >&2; printf three >&2; exit 1");
+    let hears = heard.clone();
+    options.on_stderr = Some(Arc::new(move |line| hears.lock().unwrap().push(line.to_owned())));
+    let (_, report) = run(options).await.end().await;
+    assert_eq!(report.diagnostics.stderr, ["one", "two", "three"]);
+    assert_eq!(*heard.lock().unwrap(), ["one", "two", "three"]);
+    assert_eq!(
+        report.to_string(),
+        "the server ended the connection (exit status 1); its last words: three"
+    );
+}
+
+#[tokio::test]
+async fn ten_megabytes_block_nobody_and_are_not_kept() {
+    let lines = Arc::new(AtomicUsize::new(0));
+    let mut options = script(
+        "head -c 10485760 /dev/zero | tr '\\0' x | fold -w 1024 >&2; echo >&2; echo last >&2
+         say done; read -r line",
+    );
+    let counts = lines.clone();
+    options.on_stderr = Some(Arc::new(move |_| {
+        counts.fetch_add(1, Ordering::Relaxed);
+    }));
+    let mut host = run(options).await;
+    assert_eq!(host.said().await, "done");
+    let report = host.close().await;
+    assert_eq!(lines.load(Ordering::Relaxed), 10 * 1024 + 1);
+    let kept = &report.diagnostics.stderr;
+    assert_eq!(kept.last().map(String::as_str), Some("last"));
+    assert!(kept.len() <= 200, "{} lines", kept.len());
+    assert!(kept.iter().map(String::len).sum::<usize>() <= 64 << 10);
+}
+
+#[tokio::test]
+async fn an_endless_line_is_cut() {
+    let options = script("head -c 1048576 /dev/zero | tr '\\0' y >&2");
+    let (_, report) = run(options).await.end().await;
+    let [line] = &report.diagnostics.stderr[..] else { panic!("one line") };
+    assert!(line.len() < 8192 && line.ends_with("(1048576 bytes)"), "{}", line.len());
+}
+
+#[tokio::test]
+async fn bytes_that_are_no_text_are_shown_as_well_as_they_can_be() {
+    let (_, report) = run(script(r"printf 'caf\377\n' >&2")).await.end().await;
+    assert_eq!(report.diagnostics.stderr, ["caf\u{fffd}"]);
+}

@@ -44,6 +44,7 @@ impl LineReader {
     }
 
     /// Appends what the end of the stream completes.
+    #[cfg(any(feature = "stdio", test))]
     pub(crate) fn finish(&mut self, batch: &mut Vec<Inbound>) {
         if let Some(line) = self.decoder.finish() {
             self.sort(line, batch);

@@ -21,13 +21,10 @@ impl Waiters {
 
 /// Wakers to wake.
 #[must_use]
+#[derive(Default)]
 pub(crate) struct Woken(Vec<Waker>);
 
 impl Woken {
-    pub(crate) fn none() -> Self {
-        Self(Vec::new())
-    }
-
     pub(crate) fn and(mut self, one: Option<Waker>) -> Self {
         self.0.extend(one);
         self

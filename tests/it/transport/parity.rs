@@ -4,7 +4,7 @@ use mcp_transport::{
     Connect, InProcess, InProcessOptions, Stdio, StdioOptions,
     testing::{
         Fault, Faulty, Plan, Recorder, When,
-        parity::{self, MAX_MESSAGE, MAX_QUEUED, PATIENCE},
+        parity::{self, MAX_MESSAGE, MAX_QUEUED},
     },
 };
 
@@ -12,15 +12,12 @@ fn stdio() -> Stdio {
     let mut options = StdioOptions::new(env!("CARGO_BIN_EXE_parity-server"));
     options.max_message = MAX_MESSAGE;
     options.max_queued = MAX_QUEUED;
-    options.shutdown.after_eof = PATIENCE;
-    options.shutdown.after_term = PATIENCE;
     Stdio::new(options)
 }
 
 fn in_process(through_text: bool) -> InProcess {
     let mut options = InProcessOptions::default();
     options.max_message = MAX_MESSAGE;
-    options.after_close = PATIENCE;
     options.through_text = through_text;
     InProcess::with_options(parity::serve, options)
 }

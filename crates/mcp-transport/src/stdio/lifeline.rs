@@ -128,3 +128,56 @@ fn start() -> io::Result<ChildStdin> {
         .spawn(move || drop(child.wait()))?;
     Ok(pipe)
 }
+
+#[cfg(test)]
+#[cfg(unix)]
+mod tests {
+    use super::*;
+
+    /// Runs the script on these lines, and returns the groups it would end, each asked twice.
+    fn ended(lines: &str) -> Vec<String> {
+        // Functions come before programs, so nothing is killed and nobody waits.
+        let script = format!("kill() {{ echo \"$*\"; }}\nsleep() {{ :; }}\n{SCRIPT}");
+        let mut shell = Command::new("/bin/sh")
+            .args(["-c", &script])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        shell.stdin.take().unwrap().write_all(lines.as_bytes()).unwrap();
+        let output = shell.wait_with_output().unwrap();
+        String::from_utf8(output.stdout).unwrap().lines().map(str::to_owned).collect()
+    }
+
+    #[test]
+    fn what_is_left_is_asked_and_then_ended() {
+        assert_eq!(
+            ended("add 10\nadd 11\n\nadd 12\ndel 11\n"),
+            ["-s TERM -- -10", "-s TERM -- -12", "-s KILL -- -10", "-s KILL -- -12"]
+        );
+    }
+
+    #[test]
+    fn nothing_left_is_nothing_done() {
+        assert_eq!(ended(""), [""; 0]);
+        assert_eq!(ended("add 7\ndel 7\ndel 7\n"), [""; 0]);
+    }
+
+    #[test]
+    fn numbers_that_contain_each_other_are_told_apart() {
+        assert_eq!(ended("add 1\nadd 11\nadd 111\ndel 11\ndel 1111\n").len(), 4);
+    }
+
+    #[test]
+    fn many_servers_come_and_go() {
+        let adds = (2..2000).map(|group| format!("add {group}\n"));
+        let dels = (2..2000).filter(|n| n % 100 != 0).map(|n| format!("del {n}\n"));
+        let lines: Vec<String> = adds.chain(dels).collect();
+        assert_eq!(ended(&lines.concat()).len(), 2 * 19);
+    }
+
+    #[test]
+    fn garbage_on_the_line_harms_nobody() {
+        assert_eq!(ended("add\nnonsense 5\ndel\n*\nadd 9\n"), ["-s TERM -- -9", "-s KILL -- -9"]);
+    }
+}

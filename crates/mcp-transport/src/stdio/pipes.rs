@@ -32,7 +32,7 @@ use crate::{
 
 /// How long to wait for a server's status once its output has ended, or once it no longer reads. It
 /// is only waited out by a server that lives on, and a report without a status explains little.
-const STATUS_GRACE: Duration = Duration::from_secs(1);
+const STATUS_GRACE: Duration = Duration::from_secs(2);
 /// How long to wait for the rest of its output once it has exited: what it wrote is in the pipe
 /// already, and whatever it started may hold the pipe for ever.
 const OUTPUT_GRACE: Duration = Duration::from_millis(200);
@@ -241,7 +241,7 @@ impl StdioInlet {
                 state.stdin = None;
             }
             let room = state.pending() < self.shared.max_queued || state.stdin.is_none();
-            let waiting = if room { state.waiting.take() } else { Woken::none() };
+            let waiting = if room { state.waiting.take() } else { Woken::default() };
             (state.closing, waiting)
         };
         waiting.wake();

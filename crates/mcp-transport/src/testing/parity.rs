@@ -29,7 +29,6 @@
 //! # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
 //! let mut options = InProcessOptions::default();
 //! options.max_message = parity::MAX_MESSAGE;
-//! options.after_close = parity::PATIENCE;
 //! let transport = InProcess::with_options(parity::serve, options);
 //!
 //! for scenario in parity::scenarios().iter().filter(|scenario| !scenario.needs_text) {
@@ -58,8 +57,6 @@ use crate::link::Connect;
 pub const MAX_MESSAGE: usize = 1 << 20;
 /// How much may wait for a server that does not read, where the transport counts bytes.
 pub const MAX_QUEUED: usize = 1 << 20;
-/// How long a server may take to go, at each step there is to that.
-pub const PATIENCE: Duration = Duration::from_millis(200);
 
 /// How long one scenario may take. Reaching this is a deadlock, not a slow machine.
 const TOO_LONG: Duration = Duration::from_secs(60);

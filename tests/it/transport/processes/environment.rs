@@ -5,7 +5,7 @@ use mcp_transport::{Environment, StdioOptions};
 use super::{run, script};
 
 /// The names of a server's variables as the system gave them to it, before its shell added any.
-const NAMES: &str = r#"say $(tr '\0' '\n' </proc/$$/environ | cut -d= -f1)"#;
+const NAMES: &str = r"say $(tr '\0' '\n' </proc/$$/environ | cut -d= -f1)";
 
 async fn names(environment: Environment, change: impl FnOnce(&mut StdioOptions)) -> Vec<String> {
     let mut options = script(NAMES);

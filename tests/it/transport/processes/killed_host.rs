@@ -35,7 +35,7 @@ impl Doomed {
         Self { host, descendants }
     }
 
-    async fn is_killed_and_leaves_nobody(mut self) {
+    async fn dies_and_leaves_nobody(mut self) {
         self.host.kill().unwrap();
         self.host.wait().unwrap();
         until_gone(&self.descendants).await;
@@ -64,26 +64,26 @@ fn descendants(ancestor: i32) -> Vec<i32> {
 async fn stubborn_servers_and_what_they_started_are_gone() {
     let doomed = Doomed::start(["2", "0", "lifeline", "keep-watchdog"], STUBBORN);
     assert_eq!(doomed.descendants.len(), 2 * 2 + 1, "two servers of two, and the watchdog");
-    doomed.is_killed_and_leaves_nobody().await;
+    doomed.dies_and_leaves_nobody().await;
 }
 
 #[tokio::test]
 async fn polite_servers_are_gone_without_a_watchdog() {
     let doomed = Doomed::start(["1", "0", "no-lifeline", "keep-watchdog"], POLITE);
     assert_eq!(doomed.descendants.len(), 2);
-    doomed.is_killed_and_leaves_nobody().await;
+    doomed.dies_and_leaves_nobody().await;
 }
 
 #[tokio::test]
 async fn of_many_servers_those_still_open_are_gone() {
     let doomed = Doomed::start(["20", "10", "lifeline", "keep-watchdog"], STUBBORN);
     assert!(doomed.descendants.len() > 10 * 2, "{:?}", doomed.descendants);
-    doomed.is_killed_and_leaves_nobody().await;
+    doomed.dies_and_leaves_nobody().await;
 }
 
 #[tokio::test]
 async fn a_watchdog_that_was_killed_is_replaced() {
     let doomed = Doomed::start(["4", "0", "lifeline", "kill-watchdog"], STUBBORN);
     assert_eq!(doomed.descendants.len(), 4 * 2 + 1, "four servers of two, and the new watchdog");
-    doomed.is_killed_and_leaves_nobody().await;
+    doomed.dies_and_leaves_nobody().await;
 }

@@ -11,8 +11,8 @@ use super::{run, script};
 async fn the_last_words_are_kept_and_each_line_is_heard() {
     let heard = Arc::new(Mutex::new(Vec::new()));
     let mut options = script("echo one >&2; echo two >&2; printf three >&2; exit 1");
-    let hears = heard.clone();
-    options.on_stderr = Some(Arc::new(move |line| hears.lock().unwrap().push(line.to_owned())));
+    let listener = heard.clone();
+    options.on_stderr = Some(Arc::new(move |line| listener.lock().unwrap().push(line.to_owned())));
     let (_, report) = run(options).await.end().await;
     assert_eq!(report.diagnostics.stderr, ["one", "two", "three"]);
     assert_eq!(*heard.lock().unwrap(), ["one", "two", "three"]);

@@ -81,14 +81,18 @@ async fn a_server_that_hears_no_more_is_given_up() {
     let mut host = run(script("exec </dev/null; say $$; exec sleep 1000")).await;
     let pids = host.pids().await;
     // The first may still find a reader: whatever is being started elsewhere has the pipe for a moment.
-    let mut last = 0;
-    while let Ok(ticket) =
-        host.outlet.send(Message::Notification(Notification::new("anybody/there", None)))
-    {
-        last = ticket;
-        tokio::task::yield_now().await;
-    }
+    let outlet = host.outlet.clone();
+    let knocking = tokio::spawn(async move {
+        let knock = || outlet.send(Message::Notification(Notification::new("knock", None)));
+        let mut last = 0;
+        while let Ok(ticket) = knock() {
+            last = ticket;
+            tokio::task::yield_now().await;
+        }
+        last
+    });
     let (_, report) = host.end().await;
+    let last = knocking.await.unwrap();
     assert!(matches!(report.reason, CloseReason::Failed(_)), "{report}");
     assert!(report.flushed < last);
     until_gone(&pids).await;

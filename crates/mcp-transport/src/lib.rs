@@ -7,7 +7,7 @@
 //! | transport | type | feature |
 //! |---|---|---|
 //! | child process, one message a line | [`Stdio`] | `stdio` (default) |
-//! | both ends in one process | [`InProcess`] | always there |
+//! | both ends in one process | [`InProcess`], [`pair`] | always there |
 //! | recorded, replayed and faulty links, and the suite every transport passes | [`testing`] | `testing` |
 
 mod diagnostics;

@@ -123,6 +123,9 @@ impl Skipped {
 
 #[cfg(test)]
 mod tests {
+    use mcp_jsonrpc::{Message, Notification};
+    use proptest::prelude::*;
+
     use super::*;
 
     fn read(limit: usize, text: &str) -> (Vec<Inbound>, Diagnostics) {
@@ -159,5 +162,36 @@ mod tests {
         let failure = Failure::TooLarge { size: answer.len(), limit: 64 };
         assert_eq!(batch, [Inbound::Lost { id: 7.into(), failure }]);
         assert_eq!(diagnostics.too_large, 2);
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+        /// Whatever a server prints, in whatever pieces, the next message arrives, and every line
+        /// is a message or counted.
+        #[test]
+        fn no_noise_stops_the_stream(
+            noise in prop::collection::vec(any::<u8>(), 0..300),
+            limit in 60..200usize,
+            size in 1..50usize,
+        ) {
+            let hello = Message::Notification(Notification::new("hello", None));
+            let mut wire = noise.clone();
+            wire.push(b'\n');
+            hello.write(&mut wire);
+            wire.push(b'\n');
+            let (mut reader, mut batch) = (LineReader::new(limit), Vec::new());
+            for piece in wire.chunks(size) {
+                reader.buffer().extend_from_slice(piece);
+                reader.take(&mut batch);
+            }
+            prop_assert_eq!(batch.last(), Some(&Inbound::Message(hello)));
+            let mut diagnostics = Diagnostics::default();
+            reader.skipped().add_to(&mut diagnostics);
+            let lines = noise.split(|byte| *byte == b'\n');
+            let lines = lines.filter(|line| !line.trim_ascii().is_empty()).count() as u64;
+            let noticed = diagnostics.skipped_lines + diagnostics.too_large;
+            prop_assert_eq!(noticed + batch.len() as u64, lines + 1);
+        }
     }
 }

@@ -1,14 +1,9 @@
 //! The ladder: end of input, a polite signal, force.
 
-use std::time::Duration;
-
 use mcp_jsonrpc::{Message, Notification};
 use mcp_transport::{CloseReason, Exit, StdioOptions};
 
-use super::{is_alive, run, script, stat, until_gone};
-
-/// For the step that is to be enough, however slow the machine.
-const AMPLE: Duration = Duration::from_secs(60);
+use super::{AMPLE, is_alive, run, script, stat, until_gone};
 
 #[tokio::test]
 async fn a_polite_server_ends_with_its_input() {

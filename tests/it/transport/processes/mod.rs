@@ -18,6 +18,9 @@ use mcp_transport::{Inbound, Stdio, StdioOptions};
 
 use super::host::Host;
 
+/// For a step that is to be enough, however slow the machine.
+const AMPLE: Duration = Duration::from_secs(60);
+
 /// What scripts begin with: `say TEXT` sends a message that says so.
 const SAY: &str =
     r#"say() { printf '{"jsonrpc":"2.0","method":"said","params":{"text":"%s"}}\n' "$*"; }"#;

@@ -3,7 +3,7 @@
 use mcp_transport::{CloseReason, Connect as _, Exit, Stdio};
 use tokio::sync::oneshot;
 
-use super::{run, script, until_gone};
+use super::{AMPLE, is_alive, run, script, until_gone};
 use crate::transport::host::Host;
 
 /// A wrapper as package runners are one: a shell that waits for a server, here a stubborn one. Both
@@ -39,7 +39,7 @@ async fn a_server_behind_a_wrapper_works_and_ends_in_good_order() {
     let server = env!("CARGO_BIN_EXE_parity-server");
     let wrapper = format!("exec 3<&0; '{server}' <&3 3<&- & exec 3<&- </dev/null; wait $!");
     let mut options = script(&wrapper);
-    options.shutdown.after_eof = std::time::Duration::from_secs(60);
+    options.shutdown.after_eof = AMPLE;
     let mut host = run(options).await;
     host.ask(1, "parity/echo", &serde_json::json!({}));
     assert_eq!(host.next().await, "1");
@@ -113,4 +113,64 @@ async fn a_killed_wrapper_takes_its_server_along() {
     let (_, report) = host.end().await;
     assert_eq!(report.diagnostics.exit, Some(Exit::Signal(9)));
     until_gone(&pids).await;
+}
+
+#[tokio::test]
+async fn what_a_dead_wrapper_leaves_behind_is_asked_first() {
+    let directory = tempfile::tempdir().unwrap();
+    // The server says when it is ready to be asked; only then does its wrapper go.
+    let mut options = script(
+        "sh -c 'trap \"echo asked >asked; exit\" TERM; echo >ready; while :; do sleep 0.01; done' &
+         until [ -e ready ]; do sleep 0.01; done; say $!; exit 7",
+    );
+    options.cwd = Some(directory.path().into());
+    options.shutdown.after_term = AMPLE;
+    let mut host = run(options).await;
+    let pids = host.pids().await;
+    host.end().await;
+    until_gone(&pids).await;
+    assert_eq!(std::fs::read_to_string(directory.path().join("asked")).unwrap(), "asked\n");
+}
+
+#[tokio::test]
+async fn a_server_may_take_longer_to_end_than_its_wrapper() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut options = script(
+        "exec 3<&0; sh -c 'cat; sleep 0.2; echo saved >work' <&3 >/dev/null & cat >/dev/null; exit 0",
+    );
+    options.cwd = Some(directory.path().into());
+    options.shutdown.after_eof = AMPLE;
+    let mut host = run(options).await;
+    assert_eq!(host.close().await.diagnostics.exit, Some(Exit::Code(0)));
+    assert_eq!(std::fs::read_to_string(directory.path().join("work")).unwrap(), "saved\n");
+}
+
+/// A host that exits right after it let go of a link runs nothing of ours any more.
+#[tokio::test]
+async fn a_dropped_link_does_not_wait_for_the_runtime() {
+    let mut host = run(script(WRAPPER)).await;
+    let pids = host.pids().await;
+    drop(host);
+    let start = std::time::Instant::now();
+    // This blocks the only thread there is, which is the point.
+    while pids.iter().any(|pid| is_alive(*pid)) {
+        assert!(start.elapsed() < AMPLE, "{pids:?} wait for the runtime");
+        std::thread::yield_now();
+    }
+}
+
+#[test]
+fn the_end_of_the_runtime_ends_what_is_still_being_asked() {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let pids = runtime.block_on(async {
+        let mut options = script("(trap '' TERM; exec sleep 1000) & say $!; exit 7");
+        options.shutdown.after_term = AMPLE;
+        let mut host = run(options).await;
+        let pids = host.pids().await;
+        host.end().await;
+        pids
+    });
+    drop(runtime);
+    let check = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    check.block_on(until_gone(&pids));
 }

@@ -109,6 +109,28 @@ async fn what_was_lost_is_recorded_with_its_reason() {
     assert_eq!(cassette.to_string().parse::<Cassette>(), Ok(cassette));
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn no_answer_is_recorded_before_its_request() {
+    const CALLS: i64 = 500;
+    let recorder = Recorder::new(InProcess::new(parity::serve));
+    let mut host = Host::open(&recorder).await;
+    let outlet = host.outlet.clone();
+    let answers = tokio::spawn(async move { host.words(500).await });
+    for id in 1..=CALLS {
+        let request = Request::new(id, "parity/echo", None);
+        outlet.send(Message::Request(request)).unwrap();
+    }
+    answers.await.unwrap();
+    let text = recorder.cassette().to_string();
+    for id in 1..=CALLS {
+        let at = |way: &str| {
+            let entry = format!(r#""{way}":{{"jsonrpc":"2.0","id":{id},"#);
+            text.find(&entry).unwrap()
+        };
+        assert!(at("out") < at("in"), "{id}");
+    }
+}
+
 #[tokio::test]
 async fn recorders_and_faults_wrap_each_other() {
     let plan = Plan::new().incoming(When::Nth(1), Fault::Duplicate);

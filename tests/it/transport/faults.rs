@@ -1,9 +1,15 @@
 //! Links that go wrong as planned, over a server in this process and a paused clock.
 
-use std::time::Duration;
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
 
 use mcp_transport::{
-    CloseReason, InProcess, SendError,
+    CloseReason, InProcess, Link, SendError,
     testing::{Fault, Faulty, Plan, When, parity},
 };
 use proptest::prelude::*;
@@ -177,6 +183,31 @@ async fn a_stalled_link_shows_back_pressure() {
     room.await.unwrap();
     assert_eq!(report.reason, CloseReason::Requested);
     assert_eq!(report.flushed, 3, "what was taken while it stalled has not left");
+}
+
+#[tokio::test(start_paused = true)]
+async fn whoever_floods_a_delayed_link_has_to_wait() {
+    let sent = Arc::new(AtomicUsize::new(0));
+    let counter = sent.clone();
+    let flood = InProcess::new(move |link: Link| {
+        let counter = counter.clone();
+        Box::pin(async move {
+            let Link { outlet, inlet: _kept } = link;
+            loop {
+                std::future::poll_fn(|cx| outlet.poll_ready(cx)).await;
+                let tick = parity::Server::tick(0, 0);
+                if outlet.send(tick).is_err() {
+                    return;
+                }
+                counter.fetch_add(1, Ordering::Relaxed);
+            }
+        })
+    });
+    let plan = Plan::new().incoming(When::Nth(1), Fault::Delay(3600 * SECOND));
+    let mut host = Host::open(&Faulty::new(flood, plan)).await;
+    assert!(host.is_quiet(SECOND).await);
+    let sent = sent.load(Ordering::Relaxed);
+    assert!((1..10_000).contains(&sent), "{sent} were taken although none could be delivered");
 }
 
 #[tokio::test(start_paused = true)]

@@ -4,6 +4,8 @@ use std::{collections::VecDeque, fmt};
 
 use mcp_jsonrpc::{Message, Reply, RequestId};
 
+use crate::link::Inbound;
+
 /// How a link ended.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
@@ -122,6 +124,21 @@ impl Frame {
     }
 }
 
+impl Frame {
+    /// What arrived, unless it got lost on the way.
+    pub(crate) fn arrived(inbound: &Inbound) -> Option<Self> {
+        match inbound {
+            Inbound::Message(message) => Some(Self::of(false, message)),
+            Inbound::Reply(reply) => Some(Self::of_reply(reply)),
+            Inbound::Lost { .. } => None,
+        }
+    }
+
+    fn of_reply(reply: &Reply) -> Self {
+        Self { sent: false, id: Some(reply.id().clone()), method: None, is_error: false }
+    }
+}
+
 impl fmt::Display for Frame {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(if self.sent { "→" } else { "←" })?;
@@ -152,12 +169,7 @@ impl FrameLog {
 
     /// Notes that an answer arrived which nobody has read yet.
     pub fn note_reply(&mut self, reply: &Reply) {
-        self.push(Frame {
-            sent: false,
-            id: Some(reply.id().clone()),
-            method: None,
-            is_error: false,
-        });
+        self.push(Frame::of_reply(reply));
     }
 
     pub(crate) fn push(&mut self, frame: Frame) {

@@ -129,3 +129,18 @@ pub enum Inbound {
         failure: Failure,
     },
 }
+
+impl Inbound {
+    /// Reads an answer that has only been recognised, for those who deal in messages. One that turns
+    /// out to be none stays as it is.
+    #[must_use]
+    pub fn read(self) -> Self {
+        match self {
+            Inbound::Reply(reply) => match reply.clone().into_message() {
+                Some(message) => Inbound::Message(message),
+                None => Inbound::Reply(reply),
+            },
+            other => other,
+        }
+    }
+}

@@ -57,7 +57,7 @@ impl Host {
             let mut batch = Vec::new();
             let poll = poll_fn(|cx| self.inlet.poll_recv(cx, &mut batch));
             tokio::time::timeout(TOO_LONG, poll).await.expect("something happens in time")?;
-            self.arrived.extend(batch);
+            self.arrived.extend(batch.into_iter().map(Inbound::read));
         }
         Ok(self.arrived.pop_front().expect("something arrived"))
     }

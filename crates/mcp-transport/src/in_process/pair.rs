@@ -156,11 +156,7 @@ impl Inlet for PairInlet {
     ) -> Poll<Result<(), Box<CloseReport>>> {
         let already = batch.len();
         self.into.poll_take(cx, batch).map(|taken| {
-            for inbound in &batch[already..] {
-                if let Inbound::Message(message) = inbound {
-                    self.account.note(Frame::of(false, message));
-                }
-            }
+            batch[already..].iter().filter_map(Frame::arrived).for_each(|f| self.account.note(f));
             taken.map_err(|Ended { panicked }| self.report(panicked))
         })
     }

@@ -77,6 +77,11 @@ impl fmt::Display for Entry {
         match &self.event {
             Event::Out(message) => write!(f, r#""out":{}"#, text(message))?,
             Event::In(Inbound::Message(message)) => write!(f, r#""in":{}"#, text(message))?,
+            // Recorders read answers before they keep them, so what is left here is none.
+            Event::In(Inbound::Reply(reply)) => {
+                let id = reply.id();
+                write!(f, r#""lost":{id},"delivery":"executed","reason":"malformed""#)?;
+            }
             Event::In(Inbound::Lost { id, failure }) => {
                 // An id can always be written.
                 let id = RawJson::encode(id).unwrap_or_else(|_| RawJson::null());

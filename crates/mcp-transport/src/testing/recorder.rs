@@ -7,7 +7,7 @@ use std::{
 };
 
 use futures::future::BoxFuture;
-use mcp_jsonrpc::{Message, RequestId};
+use mcp_jsonrpc::{Delivery, Failure, Message, RequestId};
 
 use super::cassette::{Cassette, Entry, Event};
 use crate::{
@@ -136,6 +136,17 @@ impl Outlet for RecordedOutlet {
     }
 }
 
+/// What arrived, in a form that can be written down.
+fn heard(inbound: &Inbound) -> Event {
+    Event::In(match inbound.clone().read() {
+        Inbound::Reply(reply) => {
+            let (delivery, reason) = (Delivery::Executed, "its answer was malformed".into());
+            Inbound::Lost { id: reply.id().clone(), failure: Failure::Lost { delivery, reason } }
+        }
+        other => other,
+    })
+}
+
 struct RecordedInlet {
     inlet: Box<dyn Inlet>,
     track: Track,
@@ -150,7 +161,7 @@ impl Inlet for RecordedInlet {
         let already = batch.len();
         let news = self.inlet.poll_recv(cx, batch);
         if let Poll::Ready(news) = &news {
-            let arrived = batch[already..].iter().map(|inbound| Event::In(inbound.clone()));
+            let arrived = batch[already..].iter().map(heard);
             let end = news.as_ref().err().map(|report| Event::End(report.reason.clone()));
             let mut tape = lock(&self.track.tape);
             tape.cassette.entries.extend(arrived.chain(end).map(|event| self.track.entry(event)));

@@ -1,9 +1,13 @@
 //! What a report tells, and what it does not.
 
-use mcp_transport::{CloseReason, Exit, StdioOptions};
+use mcp_transport::{
+    CloseReason, Exit, Inbound, Stdio, StdioOptions,
+    testing::{Cassette, Recorder},
+};
 use serde_json::json;
 
 use super::{run, script};
+use crate::transport::host::Host;
 
 #[tokio::test]
 async fn a_server_that_fails_at_once_is_explained() {
@@ -87,4 +91,19 @@ async fn diagnostics_can_be_asked_for_while_the_link_lives() {
     assert_eq!(diagnostics.exit, None);
     host.close().await;
     assert_eq!(host.outlet.diagnostics().stderr, ["starting"]);
+}
+
+#[tokio::test]
+async fn an_answer_that_is_none_reaches_its_caller_and_the_record() {
+    let malformed = r#"printf '{"jsonrpc":"2.0","id":7,"result":[}\n'; say hello; read -r line"#;
+    let recorder = Recorder::new(Stdio::new(script(malformed)));
+    let mut host = Host::open(&recorder).await;
+    match host.next_or_end().await {
+        Ok(Inbound::Reply(reply)) => assert_eq!(*reply.id(), 7.into()),
+        other => panic!("{other:?}"),
+    }
+    assert_eq!(host.said().await, "hello");
+    let cassette = recorder.cassette();
+    assert!(cassette.to_string().contains("its answer was malformed"), "{cassette}");
+    assert_eq!(cassette.to_string().parse::<Cassette>(), Ok(cassette));
 }

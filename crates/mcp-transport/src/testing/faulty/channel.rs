@@ -21,7 +21,7 @@ impl Item for Inbound {
     fn message(&self) -> Option<&Message> {
         match self {
             Inbound::Message(message) => Some(message),
-            Inbound::Lost { .. } => None,
+            Inbound::Reply(_) | Inbound::Lost { .. } => None,
         }
     }
 
@@ -198,7 +198,12 @@ impl<T: Item> Channel<T> {
         let mut diagnostics = crate::diagnostics::Diagnostics::default();
         reader.skipped().add_to(&mut diagnostics);
         self.noise += diagnostics.skipped_lines;
-        arrived.into_iter().filter_map(|inbound| inbound.message().cloned()).collect()
+        let arrived = arrived.into_iter().map(Inbound::read);
+        // What only looked like an answer is noise too.
+        let (messages, noise): (Vec<_>, Vec<_>) =
+            arrived.map(|inbound| inbound.message().cloned()).partition(Option::is_some);
+        self.noise += noise.len() as u64;
+        messages.into_iter().flatten().collect()
     }
 
     /// Xorshift: poor randomness, and the same every time.

@@ -101,6 +101,7 @@ impl State {
         if self.fate == Fate::Closing {
             return;
         }
+        let inbound = inbound.read();
         let method = inbound.message().and_then(|message| {
             self.asks.ask(message);
             self.asked.of(message)

@@ -83,7 +83,7 @@ impl Probe {
             }
             let mut batch = Vec::new();
             poll_fn(|cx| self.inlet.poll_recv(cx, &mut batch)).await?;
-            self.arrived.extend(batch);
+            self.arrived.extend(batch.into_iter().map(Inbound::read));
         }
     }
 
@@ -99,6 +99,9 @@ impl Probe {
             match self.next().await? {
                 Inbound::Message(Message::Response(response)) => return Ok(response),
                 Inbound::Message(_) => {}
+                Inbound::Reply(reply) => {
+                    return Err(Violation::new(format!("the answer to {} is none", reply.id())));
+                }
                 Inbound::Lost { id, failure } => {
                     return Err(Violation::new(format!("the answer to {id} was lost: {failure}")));
                 }

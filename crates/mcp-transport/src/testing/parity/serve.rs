@@ -20,7 +20,7 @@ pub fn serve(link: Link) -> BoxFuture<'static, ()> {
         let mut batch = Vec::new();
         while poll_fn(|cx| inlet.poll_recv(cx, &mut batch)).await.is_ok() {
             for inbound in batch.drain(..) {
-                let Inbound::Message(message) = inbound else { continue };
+                let Inbound::Message(message) = inbound.read() else { continue };
                 for action in server.receive(message) {
                     if perform(action, &mut outlet).await.is_err() {
                         return;

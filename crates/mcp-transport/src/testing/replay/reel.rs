@@ -156,7 +156,7 @@ impl Reel {
             Inbound::Message(Message::Notification(notification)) => {
                 Inbound::Message(Message::Notification(self.mapped_notification(notification)))
             }
-            other @ Inbound::Message(_) => other,
+            other => other,
         }
     }
 
@@ -205,6 +205,7 @@ mod tests {
     fn said(reel: &mut Reel) -> Vec<String> {
         let said = std::iter::from_fn(|| reel.next());
         said.map(|inbound| match inbound {
+            Inbound::Reply(reply) => format!("unread {}", reply.id()),
             Inbound::Message(message) => {
                 let mut text = Vec::new();
                 message.write(&mut text);

@@ -79,9 +79,7 @@ pub(super) async fn a_full_queue_says_so_and_when_it_is_not(
                 answered += usize::from(response.id != Some(flood.id.clone()));
             }
             Inbound::Message(_) => {}
-            lost @ Inbound::Lost { .. } => {
-                return Err(Violation::new(format!("what was taken got lost: {lost:?}")));
-            }
+            lost => return Err(Violation::new(format!("what was taken got lost: {lost:?}"))),
         }
     }
     ensure!(room.await.is_ok(), "whoever waited for room was forgotten");

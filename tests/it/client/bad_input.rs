@@ -90,7 +90,7 @@ async fn a_server_that_asks_without_reading_answers_does_not_fill_our_memory() {
     assert_eq!(call(&client, "pings").await.unwrap(), "asked");
     let answered: usize = call(&client, "seen answer").await.unwrap().parse().unwrap();
     // What the pipe and the queue hold, and what it read in between, is less than what it asked for.
-    assert!((1..200_000).contains(&answered), "{answered}");
+    assert!((1..50_000).contains(&answered), "{answered}");
     assert_eq!(call(&client, "echo").await.unwrap(), "hello");
 }
 

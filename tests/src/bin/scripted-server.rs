@@ -102,7 +102,7 @@ impl Server<'_> {
                 process::exit(7)
             }
             "flood" => {
-                for number in 0..200_000 {
+                for number in 0..50_000 {
                     writeln!(
                         self.out,
                         r#"{{"jsonrpc":"2.0","method":"n/flood","params":{{"n":{number}}}}}"#
@@ -112,7 +112,7 @@ impl Server<'_> {
             }
             // Asks and asks, and reads no answer meanwhile.
             "pings" => {
-                for number in 0..200_000 {
+                for number in 0..50_000 {
                     writeln!(self.out, r#"{{"jsonrpc":"2.0","id":"p-{number}","method":"ping"}}"#)?;
                 }
                 self.text(id, "asked")

@@ -3,6 +3,7 @@
 use std::{
     collections::{HashMap, VecDeque},
     sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
+    time::Duration,
 };
 
 use mcp_jsonrpc::{ErrorObject, Event, Notification, RawJson, Request, RequestId};
@@ -16,6 +17,9 @@ use crate::{
     inputs,
     listen::Subscriptions,
 };
+
+/// How often a busy handler is noted as a sign of life.
+const ATTENTION: Duration = Duration::from_secs(1);
 
 /// Routes requests and notifications of one server.
 pub(crate) struct Dispatch {
@@ -100,7 +104,8 @@ impl Dispatch {
         let task = tokio::spawn(async move {
             let Dispatch { handler, offered, .. } = &*answer.dispatch;
             let params = request.params.as_ref();
-            let result = inputs::obtain(&**handler, offered, &request.method, params).await;
+            let result = inputs::obtain(&**handler, offered, &request.method, params);
+            let result = attended(&answer.shared, result).await;
             answer.shared.respond(&answer.id, result.map_err(inputs::InputError::into_answer));
         });
         answering.insert(request_id, task.abort_handle());
@@ -166,6 +171,19 @@ impl Dispatch {
         let tasks: Vec<_> = lock(&self.answering).drain().collect();
         for (_, task) in tasks {
             task.abort();
+        }
+    }
+}
+
+/// Does something that the server waits for. Its calls do not run out of patience meanwhile, which a user
+/// with a form to fill in would easily make them do; their limits in all still hold.
+async fn attended<T>(shared: &Shared, work: impl Future<Output = T>) -> T {
+    let mut work = std::pin::pin!(work);
+    loop {
+        let done = tokio::time::timeout(ATTENTION, work.as_mut()).await;
+        shared.touch();
+        if let Ok(done) = done {
+            return done;
         }
     }
 }

@@ -188,6 +188,11 @@ impl Shared {
         }
     }
 
+    /// The server waits for us, so it is no wonder that it is silent.
+    pub(crate) fn touch(&self) {
+        self.lock().peer.touch(now());
+    }
+
     /// Lets a request of the server's go unanswered.
     pub(crate) fn ignore(&self, id: &RequestId) {
         drop(self.lock().peer.respond(id, Ok(RawJson::null())));

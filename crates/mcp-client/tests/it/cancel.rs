@@ -229,3 +229,30 @@ async fn there_are_only_so_many_calls_at_once() {
     });
     pong.unwrap();
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_server_that_waits_for_our_user_is_not_silent() {
+    let mut host = Host::offering(|offered| offered.elicitation_form = true);
+    host.takes = Duration::from_secs(300);
+    let (client, mut server) = legacy(host.options()).await;
+    let (result, ()) = tokio::join!(client.call_tool("book", &()), async {
+        let call = server.request("tools/call").await;
+        server.ask("q", "elicitation/create", r#"{"message":"When?"}"#);
+        server.answer_to("q").await.unwrap();
+        tokio::time::sleep(Duration::from_secs(100)).await;
+        server.answer(&call, DONE);
+    });
+    result.unwrap();
+
+    // But nobody waits for ever.
+    host.is_away = true;
+    let (client, mut server) = legacy(host.options()).await;
+    let began = Instant::now();
+    let (result, ()) = tokio::join!(client.call_tool("book", &()), async {
+        server.request("tools/call").await;
+        server.ask("q", "elicitation/create", r#"{"message":"When?"}"#);
+        server.notification("notifications/cancelled").await;
+    });
+    assert!(matches!(result.unwrap_err(), CallError::TimedOut { timeout, .. } if timeout.in_total));
+    assert_eq!(began.elapsed().as_secs(), 600);
+}

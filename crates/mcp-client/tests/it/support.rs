@@ -311,6 +311,8 @@ pub(crate) struct Host {
     pub(crate) answer: Option<ElicitResult>,
     /// Never answers a form.
     pub(crate) is_away: bool,
+    /// How long it takes to fill a form in.
+    pub(crate) takes: Duration,
 }
 
 impl Host {
@@ -350,6 +352,7 @@ impl Handler for Host {
             if self.is_away {
                 std::future::pending::<()>().await;
             }
+            tokio::time::sleep(self.takes).await;
             self.answer.clone().unwrap_or_else(ElicitResult::decline)
         })
     }

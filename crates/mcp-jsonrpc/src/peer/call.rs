@@ -6,7 +6,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::outcome::{Failure, Timeout};
+use super::{
+    Peer,
+    outcome::{Failure, Timeout},
+};
 use crate::reply::Reply;
 
 /// Progress reports kept for a caller who does not look. Newer ones say more than older ones.
@@ -118,8 +121,13 @@ impl Call {
         }
     }
 
-    pub(super) fn report(&mut self, progress: Progress, now: Instant, wakes: &mut Vec<Waker>) {
+    /// Starts the limit for silence anew.
+    fn touch(&mut self, now: Instant) {
         self.idle_at = self.limits.idle.and_then(|limit| now.checked_add(limit));
+    }
+
+    pub(super) fn report(&mut self, progress: Progress, now: Instant, wakes: &mut Vec<Waker>) {
+        self.touch(now);
         if self.progress.len() == KEPT_REPORTS {
             self.progress.pop_front();
         }
@@ -132,5 +140,12 @@ fn keep(slot: &mut Option<Waker>, waker: &Waker) {
     match slot {
         Some(known) => known.clone_from(waker),
         None => *slot = Some(waker.clone()),
+    }
+}
+
+impl Peer {
+    /// The other side is not silent but waits for us: every call's limit for silence starts anew.
+    pub fn touch(&mut self, now: Instant) {
+        self.calls.values_mut().for_each(|call| call.touch(now));
     }
 }

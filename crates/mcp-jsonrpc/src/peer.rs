@@ -1,16 +1,17 @@
 //! Our side of one conversation: plain state, no sockets, no clock.
 
 mod call;
+mod hasher;
 mod outcome;
 
 use std::{
     collections::{HashMap, HashSet, VecDeque},
-    hash::{BuildHasherDefault, Hasher},
+    hash::BuildHasherDefault,
     task::{Context, Poll, Waker},
     time::Instant,
 };
 
-use self::call::Call;
+use self::{call::Call, hasher::CallHasher};
 pub use self::{
     call::{CallLimits, Progress},
     outcome::{Delivery, Failure, Refused, Timeout},
@@ -430,25 +431,5 @@ impl Peer {
             self.given_up.pop_front();
         }
         self.given_up.push_back(id);
-    }
-}
-
-/// Our ids are consecutive numbers of our own making, so spreading them is all a hash must do.
-#[derive(Default)]
-struct CallHasher(u64);
-
-impl Hasher for CallHasher {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-
-    fn write(&mut self, bytes: &[u8]) {
-        for &byte in bytes {
-            self.write_i64(i64::from(byte));
-        }
-    }
-
-    fn write_i64(&mut self, number: i64) {
-        self.0 = (self.0 ^ number.cast_unsigned()).wrapping_mul(0x9E37_79B9_7F4A_7C15);
     }
 }

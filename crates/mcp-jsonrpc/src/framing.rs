@@ -62,7 +62,7 @@ struct Skipped {
 }
 
 /// An idle connection should cost little.
-const SMALL_READ: usize = 4 << 10;
+const SMALL_READ: usize = 2 << 10;
 /// A pipe holds this much, so a larger read would not return more.
 const LARGE_READ: usize = 64 << 10;
 /// Longer lines leave with the buffer they were read into; shorter ones are copied out of it, so

@@ -31,10 +31,13 @@ impl fmt::Display for CloseReport {
         if let Some(exit) = &self.diagnostics.exit {
             write!(f, " ({exit})")?;
         }
-        if let Some(line) = self.diagnostics.stderr.last() {
-            write!(f, "; its last words: {line}")?;
+        match self.diagnostics.stderr.last() {
+            // What it said on the way to an end we asked for explains nothing.
+            Some(line) if self.reason != CloseReason::Requested => {
+                write!(f, "; its last words: {line}")
+            }
+            _ => Ok(()),
         }
-        Ok(())
     }
 }
 

@@ -10,7 +10,7 @@ use std::{
     time::Duration,
 };
 
-use futures::future::BoxFuture;
+use futures_core::future::BoxFuture;
 use tokio::{task::AbortHandle, time::Sleep};
 
 pub use self::pair::pair;

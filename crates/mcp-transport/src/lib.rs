@@ -15,6 +15,8 @@ mod error;
 mod in_process;
 mod lines;
 mod link;
+#[cfg(any(feature = "stdio", feature = "testing"))]
+mod race;
 #[cfg(feature = "stdio")]
 mod stdio;
 #[cfg(feature = "testing")]

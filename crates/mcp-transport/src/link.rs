@@ -6,7 +6,7 @@ use std::{
     task::{Context, Poll},
 };
 
-use futures::future::BoxFuture;
+use futures_core::future::BoxFuture;
 use mcp_jsonrpc::{Failure, Message, Reply, RequestId};
 
 use crate::{

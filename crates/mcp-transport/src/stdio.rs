@@ -18,7 +18,7 @@ use std::{
     time::Duration,
 };
 
-use futures::future::BoxFuture;
+use futures_core::future::BoxFuture;
 use tokio::process::{Child, Command};
 
 pub use self::{environment::Environment, stderr::OnStderr};

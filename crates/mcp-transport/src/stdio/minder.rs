@@ -9,7 +9,6 @@ use std::{
     time::Duration,
 };
 
-use futures::future::{Either, select};
 use tokio::{
     process::{Child, ChildStderr},
     sync::oneshot,
@@ -21,7 +20,10 @@ use super::{
     group::{Ask, Group},
     stderr::StderrTail,
 };
-use crate::diagnostics::Exit;
+use crate::{
+    diagnostics::Exit,
+    race::{First, race},
+};
 
 /// How long to wait for the rest of standard error once the process is gone: something it
 /// started may still hold the pipe.
@@ -52,14 +54,14 @@ impl Minder {
         let ours = group.clone();
         // Ends by itself soon after the process does, which `Minder` and `Group` see to.
         tokio::spawn(async move {
-            let life = pin!(mind(child, &ours, ordered, times));
-            let drain = pin!(tail.drain(stderr));
-            let exit = match select(life, drain).await {
-                Either::Left((exit, drain)) => {
+            let mut life = pin!(mind(child, &ours, ordered, times));
+            let mut drain = pin!(tail.drain(stderr));
+            let exit = match race(life.as_mut(), drain.as_mut()).await {
+                First::Left(exit) => {
                     let _ = timeout(STDERR_GRACE, drain).await;
                     exit
                 }
-                Either::Right(((), life)) => life.await,
+                First::Right(()) => life.await,
             };
             if let Some(exit) = exit {
                 let _ = report.send(exit);
@@ -103,13 +105,13 @@ async fn mind(
     ordered: oneshot::Receiver<()>,
     times: ShutdownTimes,
 ) -> Option<Exit> {
-    let ordered = match select(pin!(child.wait()), ordered).await {
-        Either::Left((status, _)) => {
+    let ordered = match race(pin!(child.wait()), pin!(ordered)).await {
+        First::Left(status) => {
             // Now that it is reaped its number may be given away, unless others hold the group.
             group.has_members();
             return status.ok().map(exit);
         }
-        Either::Right((ordered, _)) => ordered,
+        First::Right(ordered) => ordered,
     };
     if ordered.is_ok() {
         if let Ok(status) = timeout(times.after_eof, gone(&mut child, group)).await {

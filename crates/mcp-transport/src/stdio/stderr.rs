@@ -47,7 +47,10 @@ impl StderrTail {
     /// Reads until the end. A pipe that nobody reads blocks the server after 64 KiB.
     pub(super) async fn drain(&self, mut stderr: ChildStderr) {
         let mut decoder = LineDecoder::new(LONGEST_LINE);
-        while let Ok(count) = stderr.read_buf(decoder.buffer()).await {
+        // Most servers hardly write here, so an idle one should not hold a buffer for it.
+        let mut chunk = [0; 512];
+        while let Ok(count) = stderr.read(&mut chunk).await {
+            decoder.buffer().extend_from_slice(&chunk[..count]);
             while let Some(line) = decoder.next_line() {
                 self.keep(&line);
             }

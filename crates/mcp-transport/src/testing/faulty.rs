@@ -11,7 +11,7 @@ use std::{
     task::Waker,
 };
 
-use futures::future::BoxFuture;
+use futures_core::future::BoxFuture;
 use mcp_jsonrpc::{Message, RequestId};
 
 use self::{

@@ -44,7 +44,7 @@ mod server;
 
 use std::{fmt, time::Duration};
 
-use futures::future::BoxFuture;
+use futures_core::future::BoxFuture;
 
 pub use self::{
     scenarios::scenarios,

@@ -12,7 +12,7 @@ use std::{
     task::{Context, Poll, Waker},
 };
 
-use futures::future::BoxFuture;
+use futures_core::future::BoxFuture;
 use mcp_jsonrpc::Message;
 
 use self::reel::Reel;

@@ -2,7 +2,7 @@
 
 use std::{future::poll_fn, sync::Arc};
 
-use futures::future::BoxFuture;
+use futures_core::future::BoxFuture;
 use mcp_jsonrpc::Message;
 
 use super::server::{Action, Server};

@@ -6,14 +6,16 @@ use std::{
     task::{Context, Waker},
 };
 
-use futures::future::{Either, select};
 use serde_json::json;
 
 use super::super::{
     Violation,
     probe::{Probe, ensure, tick},
 };
-use crate::link::Connect;
+use crate::{
+    link::Connect,
+    race::{First, race},
+};
 
 pub(super) async fn order_is_kept_both_ways(connect: &dyn Connect) -> Result<(), Violation> {
     let mut probe = Probe::open(connect).await?;
@@ -45,9 +47,9 @@ pub(super) async fn abandoned_polls_lose_nothing(connect: &dyn Connect) -> Resul
         let attempt = {
             let poll = pin!(poll_fn(|cx| probe.inlet.poll_recv(cx, &mut batch)));
             // Sometimes the poll is ahead and sometimes it is dropped, as in any `select!`.
-            match select(poll, pin!(tokio::task::yield_now())).await {
-                Either::Left((news, _)) => news,
-                Either::Right(_) => Ok(()),
+            match race(poll, pin!(tokio::task::yield_now())).await {
+                First::Left(news) => news,
+                First::Right(()) => Ok(()),
             }
         };
         attempt.map_err(|report| Violation::new(format!("ended too early: {report}")))?;

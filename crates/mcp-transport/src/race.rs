@@ -1,0 +1,27 @@
+//! Waiting for whichever comes first. `select!` would bring proc macros into every lean build.
+
+use std::{
+    future::{Future, poll_fn},
+    pin::Pin,
+    task::Poll,
+};
+
+/// Which of two came first.
+pub(crate) enum First<A, B> {
+    Left(A),
+    Right(B),
+}
+
+/// Polls both, the left one first. The one that lost can be awaited afterwards.
+pub(crate) async fn race<A, B>(
+    mut left: Pin<&mut impl Future<Output = A>>,
+    mut right: Pin<&mut impl Future<Output = B>>,
+) -> First<A, B> {
+    poll_fn(|cx| {
+        if let Poll::Ready(output) = left.as_mut().poll(cx) {
+            return Poll::Ready(First::Left(output));
+        }
+        right.as_mut().poll(cx).map(First::Right)
+    })
+    .await
+}

@@ -9,6 +9,7 @@ mod object;
 mod peer;
 mod play;
 mod raw;
+mod reply;
 mod salvage;
 mod stream;
 mod typed;

@@ -255,6 +255,20 @@ fn a_closed_link_ends_every_call_with_its_delivery_verdict() {
 }
 
 #[test]
+fn a_call_sent_just_as_the_link_closed_is_not_called_unsent() {
+    let (mut peer, now) = (Peer::default(), Instant::now());
+    let mut cx = Context::from_waker(Waker::noop());
+    let calls = [(); 2].map(|()| peer.open(CallLimits::default(), now).unwrap());
+    // The link took both and closed before their callers could say so; it wrote only the first.
+    peer.close(10);
+    peer.sent(calls[0], 10);
+    peer.sent(calls[1], 20);
+    let verdicts = calls.map(|call| peer.poll(call, &mut cx));
+    let closed = |delivery| Poll::Ready(Err(Failure::Closed(delivery)));
+    assert_eq!(verdicts, [closed(Delivery::Unknown), closed(Delivery::NotSent)]);
+}
+
+#[test]
 fn an_answer_that_arrived_before_the_end_wins() {
     let (mut peer, now) = (Peer::default(), Instant::now());
     let mut cx = Context::from_waker(Waker::noop());

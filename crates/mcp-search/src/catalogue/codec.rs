@@ -1,0 +1,149 @@
+//! The bytes of a catalogue: a line that says what they are, then JSON.
+//!
+//! ```text
+//! mcp-catalogue 1 <sha-256 of what follows the line, in hexadecimal>
+//! {"server":"files","config":"…","listedMs":…,"ttlMs":…,"serverVersion":…,
+//!  "tools":[{"hash":"…","definition":{…}},…]}
+//! ```
+
+use std::{borrow::Cow, fmt, io};
+
+use serde_json::value::RawValue;
+
+use super::{Catalogue, Origin, Tool};
+use crate::canonical::sha256;
+
+const MAGIC: &str = "mcp-catalogue";
+const VERSION: &str = "1";
+/// A larger file is not read.
+pub(super) const LARGEST: usize = 64 << 20;
+
+/// Why bytes are not a catalogue that can be believed.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum CatalogueError {
+    /// It is larger than 64 MiB.
+    TooLarge,
+    /// It is something else.
+    Foreign,
+    /// It is of another version, which may be newer.
+    Version,
+    /// It is not what was written: its checksum or a definition's hash is wrong.
+    Damaged,
+    /// A definition, or the catalogue itself, has the wrong shape.
+    Malformed(String),
+    /// The file can't be read.
+    Io(io::Error),
+}
+
+impl Catalogue {
+    /// The bytes of the file.
+    pub fn encode(&self) -> Vec<u8> {
+        let body = serde_json::to_string(&Body {
+            server: Cow::Borrowed(&self.server),
+            config: Cow::Borrowed(&self.origin.config),
+            listed_ms: self.origin.listed_ms,
+            ttl_ms: self.origin.ttl_ms,
+            server_version: self.origin.server_version.as_deref().map(Cow::Borrowed),
+            tools: self
+                .tools
+                .iter()
+                .map(|tool| Entry { hash: Cow::Borrowed(&tool.hash), definition: &tool.definition })
+                .collect(),
+        })
+        // Strings, numbers and checked JSON can always be written; an empty body would be refused.
+        .unwrap_or_default();
+        format!("{MAGIC} {VERSION} {}\n{body}", sha256(body.as_bytes())).into_bytes()
+    }
+
+    /// Reads what [`Catalogue::encode`] wrote, and nothing else.
+    ///
+    /// # Errors
+    ///
+    /// When a bit of it is different. See [`CatalogueError`].
+    pub fn decode(bytes: &[u8]) -> Result<Self, CatalogueError> {
+        if bytes.len() > LARGEST {
+            return Err(CatalogueError::TooLarge);
+        }
+        let end = bytes.iter().position(|&b| b == b'\n').ok_or(CatalogueError::Foreign)?;
+        let head = str::from_utf8(&bytes[..end]).map_err(|_| CatalogueError::Foreign)?;
+        let mut words = head.split(' ');
+        if words.next() != Some(MAGIC) {
+            return Err(CatalogueError::Foreign);
+        }
+        if words.next() != Some(VERSION) {
+            return Err(CatalogueError::Version);
+        }
+        let body = &bytes[end + 1..];
+        if words.next() != Some(&sha256(body)) || words.next().is_some() {
+            return Err(CatalogueError::Damaged);
+        }
+        // The checksum guards against accidents, not against someone who can compute one: what
+        // follows is as careful as if there were none.
+        let body: Body<'_> = serde_json::from_slice(body)
+            .map_err(|error| CatalogueError::Malformed(error.to_string()))?;
+        body.check()
+    }
+}
+
+#[derive(serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct Body<'a> {
+    server: Cow<'a, str>,
+    config: Cow<'a, str>,
+    listed_ms: u64,
+    ttl_ms: Option<u64>,
+    server_version: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    tools: Vec<Entry<'a>>,
+}
+
+#[derive(serde::Serialize, serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Entry<'a> {
+    hash: Cow<'a, str>,
+    #[serde(borrow)]
+    definition: &'a RawValue,
+}
+
+impl Body<'_> {
+    fn check(self) -> Result<Catalogue, CatalogueError> {
+        let mut tools = Vec::with_capacity(self.tools.len());
+        for entry in self.tools {
+            let tool = Tool::new(entry.definition.get())?;
+            if tool.hash != entry.hash {
+                return Err(CatalogueError::Damaged);
+            }
+            tools.push(tool);
+        }
+        let origin = Origin {
+            config: self.config.into_owned(),
+            listed_ms: self.listed_ms,
+            ttl_ms: self.ttl_ms,
+            server_version: self.server_version.map(Cow::into_owned),
+        };
+        Ok(Catalogue { server: self.server.into_owned(), origin, tools })
+    }
+}
+
+impl fmt::Display for CatalogueError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::TooLarge => write!(f, "catalogue is larger than {} MiB", LARGEST >> 20),
+            Self::Foreign => f.write_str("not a catalogue"),
+            Self::Version => f.write_str("catalogue of another version"),
+            Self::Damaged => f.write_str("catalogue is damaged"),
+            Self::Malformed(reason) => write!(f, "catalogue is malformed: {reason}"),
+            Self::Io(_) => f.write_str("catalogue can't be read"),
+        }
+    }
+}
+
+impl std::error::Error for CatalogueError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Io(error) => Some(error),
+            _ => None,
+        }
+    }
+}

@@ -13,6 +13,7 @@ mod features;
 mod lint;
 mod process;
 mod refservers;
+mod search_eval;
 mod test;
 mod tidy;
 mod workspace;
@@ -38,6 +39,11 @@ const TASKS: &[(&str, &str, Task)] = &[
         features::task,
     ),
     ("bench", "our client beside its peers, in a workspace of its own: [--help]", bench::task),
+    (
+        "search-eval",
+        "how well tools are found, beside other searches: --data DIR, or --emit",
+        search_eval::run,
+    ),
     ("deny", "licences, bans, sources and advisories, by cargo-deny: [its checks]", deny::task),
     (
         "ci",

@@ -42,7 +42,7 @@ const TASKS: &[(&str, &str, Task)] = &[
     (
         "search-eval",
         "how well tools are found, beside other searches: --data DIR, or --emit",
-        search_eval::run,
+        search_eval::task,
     ),
     ("deny", "licences, bans, sources and advisories, by cargo-deny: [its checks]", deny::task),
     (

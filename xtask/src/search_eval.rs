@@ -12,7 +12,7 @@ use std::{
 const PEERS: &str = "bench/search/target/release/search-bench";
 
 /// Runs the task.
-pub fn run(args: &[String]) -> Result<(), String> {
+pub(crate) fn task(args: &[String]) -> Result<(), String> {
     let mut command = cargo();
     command.args(["run", "--release", "--quiet", "--package", "mcp-search"]);
     if let Some(at) = args.iter().position(|arg| arg == "--emit") {

@@ -1,0 +1,271 @@
+//! What an organisation allows, binding every scope.
+
+use std::fmt;
+
+use url::Url;
+
+use crate::{
+    environment::Environment,
+    glob,
+    model::{ServerConfig, Transport},
+};
+
+/// What else loads once an enterprise document exists.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub enum Exclusivity {
+    /// Everything.
+    None,
+    /// Everything but cloud servers, which are not even asked for. The default.
+    Cloud,
+    /// Nothing: only the enterprise's own servers exist.
+    All,
+}
+
+impl Exclusivity {
+    pub(crate) fn from_name(name: &str) -> Option<Self> {
+        match name {
+            "none" => Some(Self::None),
+            "cloud" => Some(Self::Cloud),
+            "all" => Some(Self::All),
+            _ => None,
+        }
+    }
+}
+
+/// A rule that picks servers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Matcher {
+    /// By exact name.
+    Name(String),
+    /// By the exact program and arguments.
+    Command(Vec<String>),
+    /// By address, with `*` anywhere. Scheme and host are compared without case; a `*` in the host
+    /// never reaches into the path; a pattern without a path means every path.
+    Url(String),
+}
+
+impl fmt::Display for Matcher {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Name(name) => write!(out, "name `{name}`"),
+            Self::Command(line) => write!(out, "command `{}`", line.join(" ")),
+            Self::Url(pattern) => write!(out, "URL `{pattern}`"),
+        }
+    }
+}
+
+/// What one document says about policy.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub struct PolicyPart {
+    /// What else may load; counts only in an enterprise document.
+    pub exclusivity: Option<Exclusivity>,
+    /// If present, only servers it matches; an empty list allows none.
+    pub allow: Option<Vec<Matcher>>,
+    /// Servers it matches are refused, whatever any list allows.
+    pub deny: Vec<Matcher>,
+    /// Only the enterprise's own allow list counts; counts only in an enterprise document.
+    pub managed_only: bool,
+    /// The document had a rule that could not be read: nothing is allowed until it can.
+    pub broken: bool,
+}
+
+/// Every document's policy put together: what [`resolve`](crate::resolve()) applies, and what a
+/// host checks again with [`Policy::check`] once variables are expanded.
+///
+/// Deny lists of every scope add up. Allow lists narrow: a server must pass each one, so a user's
+/// list can't widen the enterprise's.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub struct Policy {
+    /// What else loads; `None` when there is no enterprise document.
+    pub exclusivity: Option<Exclusivity>,
+    /// Every allow list in force.
+    pub allow: Vec<Vec<Matcher>>,
+    /// Every deny rule in force.
+    pub deny: Vec<Matcher>,
+    /// Nothing is allowed: a policy document could not be read.
+    pub broken: bool,
+}
+
+/// Why policy refuses a server.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Refusal {
+    /// A deny rule matches it.
+    Denied(Matcher),
+    /// An allow list exists and does not have it.
+    NotAllowed,
+    /// A policy document could not be read, so nothing is allowed.
+    BrokenPolicy,
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Denied(matcher) => write!(out, "denied by {matcher}"),
+            Self::NotAllowed => out.write_str("not on the list of allowed servers"),
+            Self::BrokenPolicy => {
+                out.write_str("the policy document can't be read, so nothing is allowed")
+            }
+        }
+    }
+}
+
+impl Policy {
+    /// Whether `config` may be used. Variables are replaced as far as `env` knows them; call this
+    /// again with an expanded server before connecting, since variables may have changed.
+    pub fn check(&self, config: &ServerConfig, env: &Environment) -> Result<(), Refusal> {
+        if self.broken {
+            return Err(Refusal::BrokenPolicy);
+        }
+        if self.allow.is_empty() && self.deny.is_empty() {
+            return Ok(());
+        }
+        let target = Target::new(config, env);
+        if let Some(matcher) = self.deny.iter().find(|matcher| target.matches(matcher)) {
+            return Err(Refusal::Denied(matcher.clone()));
+        }
+        if self.allow.iter().all(|list| target.is_allowed_by(list)) {
+            Ok(())
+        } else {
+            Err(Refusal::NotAllowed)
+        }
+    }
+}
+
+/// A server as rules see it.
+struct Target<'c> {
+    name: &'c str,
+    line: Option<Vec<String>>,
+    address: Option<Address>,
+    remote: bool,
+}
+
+impl<'c> Target<'c> {
+    fn new(config: &'c ServerConfig, env: &Environment) -> Self {
+        let line = match &config.transport {
+            Transport::Stdio(stdio) => {
+                let parts = std::iter::once(&stdio.command).chain(&stdio.args);
+                Some(parts.map(|part| env.guess(part).into_owned()).collect())
+            }
+            _ => None,
+        };
+        let remote = config.transport.remote();
+        let address = remote.and_then(|remote| Address::parse(&env.guess(&remote.url)));
+        Self { name: config.name.as_str(), line, address, remote: remote.is_some() }
+    }
+
+    fn matches(&self, matcher: &Matcher) -> bool {
+        match matcher {
+            Matcher::Name(name) => name == self.name,
+            Matcher::Command(line) => self.line.as_ref() == Some(line),
+            Matcher::Url(pattern) => {
+                self.address.as_ref().is_some_and(|address| address.matches(pattern))
+            }
+        }
+    }
+
+    /// Names are easy to borrow: as soon as a list speaks of programs, a program must match by its
+    /// command line; as soon as it speaks of addresses, a remote server must match by its address.
+    fn is_allowed_by(&self, list: &[Matcher]) -> bool {
+        let decisive = |matcher: &&Matcher| match matcher {
+            Matcher::Command(_) => self.line.is_some(),
+            Matcher::Url(_) => self.remote,
+            Matcher::Name(_) => false,
+        };
+        if list.iter().any(|matcher| decisive(&matcher)) {
+            return list.iter().filter(decisive).any(|matcher| self.matches(matcher));
+        }
+        list.iter().any(|matcher| self.matches(matcher))
+    }
+}
+
+/// An address in the parts patterns are compared with.
+struct Address {
+    scheme: String,
+    host: String,
+    path: String,
+}
+
+impl Address {
+    /// Parsed as the transports parse it, so that no spelling of an address slips past a rule.
+    fn parse(text: &str) -> Option<Self> {
+        let url = Url::parse(text.trim()).ok()?;
+        let port = url.port().map(|port| format!(":{port}")).unwrap_or_default();
+        let host = format!("{}{port}", url.host_str().unwrap_or_default().trim_end_matches('.'));
+        let query = url.query().map(|query| format!("?{query}")).unwrap_or_default();
+        Some(Self { scheme: url.scheme().to_owned(), host, path: format!("{}{query}", url.path()) })
+    }
+
+    fn matches(&self, pattern: &str) -> bool {
+        let (scheme, rest) = match pattern.split_once("://") {
+            Some((scheme, rest)) => (scheme.to_ascii_lowercase(), rest),
+            // `unix:/run/*`, or a pattern that leaves the scheme open.
+            None => match pattern
+                .split_once(':')
+                .filter(|(scheme, _)| matches!(*scheme, "unix" | "pipe"))
+            {
+                Some((scheme, path)) => (scheme.to_owned(), path),
+                None => ("*".to_owned(), pattern),
+            },
+        };
+        let slash = rest.find('/').unwrap_or(rest.len());
+        let (host, path) = rest.split_at(slash);
+        let host = host.to_ascii_lowercase();
+        // The default port may be written in a pattern; in a parsed address it never is.
+        let host = match scheme.as_str() {
+            "https" | "wss" => host.strip_suffix(":443").unwrap_or(&host),
+            "http" | "ws" => host.strip_suffix(":80").unwrap_or(&host),
+            _ => &host,
+        };
+        let any_path = path.is_empty() || path == "/*";
+        glob_literal(&scheme, &self.scheme)
+            && glob_literal(host, &self.host)
+            && (any_path || glob_literal(path, &self.path))
+    }
+}
+
+/// Only `*` is special in a pattern: a `?` in an address begins a query.
+fn glob_literal(pattern: &str, text: &str) -> bool {
+    if pattern.contains('?') || text.contains('?') {
+        // A character no URL holds stands in for `?` on both sides.
+        return glob::matches(&pattern.replace('?', "\u{1}"), &text.replace('?', "\u{1}"));
+    }
+    glob::matches(pattern, text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn address_matches(pattern: &str, url: &str) -> bool {
+        Address::parse(url).is_some_and(|address| address.matches(pattern))
+    }
+
+    #[test]
+    fn patterns_match_whole_parts_of_an_address() {
+        for (pattern, url) in [
+            ("https://*.example.com", "https://api.example.com/any/path?q=1"),
+            ("https://*.example.com/*", "HTTPS://API.EXAMPLE.COM/mcp"),
+            ("https://api.example.com/mcp*", "https://api.example.com:443/mcp/v1"),
+            ("*://localhost:*/*", "ws://localhost:9000/x"),
+            ("https://h/p?a=1", "https://h/p?a=1"),
+            ("unix:/run/*", "unix:/run/mcp.sock"),
+        ] {
+            assert!(address_matches(pattern, url), "{pattern} {url}");
+        }
+        for (pattern, url) in [
+            ("https://*.example.com", "https://evil.test/x.example.com"),
+            ("https://*.example.com", "https://evil.test#.example.com"),
+            ("https://good.test/*", "https://good.test@evil.test/"),
+            ("https://good.test/*", "https://good.test:8443/"),
+            ("https://h/p?a=1", "https://h/pxa=1"),
+            ("https://h/mcp", "https://h/mcp/admin"),
+        ] {
+            assert!(!address_matches(pattern, url), "{pattern} {url}");
+        }
+    }
+}

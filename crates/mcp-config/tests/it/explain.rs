@@ -1,0 +1,133 @@
+//! The answers people read, word for word.
+
+use mcp_config::{Document, Layers, Scope, resolve};
+
+use crate::resolution::{file, http, program};
+
+fn machine() -> Layers {
+    let mut layers = Layers::new();
+    layers.project = "/work/app".into();
+    let user = r#"{
+  "mcpServers": {
+    "github": {
+      "type": "http",
+      "url": "https://me:pw@api.github.test/mcp?key=abc",
+      "headers": { "Authorization": "Bearer literal-secret" }
+    },
+    "broken": { "command": 3 }
+  }
+}"#;
+    layers.push(Scope::User, file("~/.claude.json", user));
+    let project = r#"{
+  "mcpServers": {
+    "github": { "command": "npx", "args": ["-y", "server-github"], "env": { "TOKEN": "t0ken" } },
+    "build": { "command": "make", "args": ["serve", "${PORT}"], "env": { "KEY": "k3y" } }
+  }
+}"#;
+    layers.push(Scope::Project, file("/work/app/.mcp.json", project));
+    layers.push(
+        Scope::Dynamic,
+        Document::from_servers("session", [http("github", "https://other.test/mcp")]),
+    );
+    layers.push(
+        Scope::Cloud,
+        Document::from_servers(
+            "connectors",
+            [http("gh", "https://API.github.test/mcp/?key=abc"), program("wiki", "w")],
+        ),
+    );
+    layers
+}
+
+fn explain(layers: &Layers, name: &str) -> String {
+    resolve(layers).explain(name).to_string()
+}
+
+#[test]
+fn an_active_server_says_where_it_comes_from_and_whom_it_replaced() {
+    assert_eq!(
+        explain(&machine(), "github"),
+        "\
+`github` is active
+  runs  http https://api.github.test/mcp?…
+  from  user scope, ~/.claude.json:3:5 (Claude Code, /mcpServers/github)
+  not   project scope, /work/app/.mcp.json:3:5 (.mcp.json, /mcpServers/github)
+        it came with the project and waits for your approval
+  not   dynamic scope, session (.mcp.json, /mcpServers/github)
+        same name; the user scope outranks the dynamic scope
+  not   `gh`, cloud scope, connectors (.mcp.json, /mcpServers/gh)
+        same server as `github` (https://api.github.test/mcp?…); the user scope outranks the cloud scope
+"
+    );
+}
+
+#[test]
+fn a_server_that_waits_says_for_what() {
+    assert_eq!(
+        explain(&machine(), "build"),
+        "\
+`build` is not there: it came with the project and waits for your approval
+  runs  make serve ${PORT}  (sets KEY)
+  from  project scope, /work/app/.mcp.json:4:5 (.mcp.json, /mcpServers/build)
+"
+    );
+}
+
+#[test]
+fn a_duplicate_says_of_whom() {
+    assert_eq!(
+        explain(&machine(), "gh"),
+        "\
+`gh` is not there: same server as `github` (https://api.github.test/mcp?…); the user scope outranks the cloud scope
+  runs  http https://API.github.test/mcp/?…
+  from  cloud scope, connectors (.mcp.json, /mcpServers/gh)
+"
+    );
+}
+
+#[test]
+fn a_broken_entry_says_what_is_wrong_with_it() {
+    assert_eq!(
+        explain(&machine(), "broken"),
+        "\
+`broken` is not there: its entry could not be used
+  ~/.claude.json:8:28: error: server `broken`: found a number for `command`, expected a string
+"
+    );
+}
+
+#[test]
+fn a_name_nobody_has_gets_the_nearest_one() {
+    assert_eq!(
+        explain(&machine(), "gihtub"),
+        "`gihtub` is not configured; did you mean `github`?\n"
+    );
+    assert_eq!(explain(&machine(), "zzz"), "`zzz` is not configured in any scope\n");
+}
+
+#[test]
+fn what_policy_took_away_says_so() {
+    let mut layers = machine();
+    let managed = r#"{ "deniedMcpServers": [{ "serverUrl": "https://*.github.test" }] }"#;
+    layers.push(Scope::Enterprise, file("/etc/claude-code/managed-settings.json", managed));
+    assert_eq!(
+        explain(&layers, "wiki"),
+        "\
+`wiki` is not there: an enterprise document is present, and cloud servers never load then
+  runs  w
+  from  cloud scope, connectors (.mcp.json, /mcpServers/wiki)
+"
+    );
+    assert_eq!(
+        explain(&layers, "github"),
+        "\
+`github` is active
+  runs  http https://other.test/mcp
+  from  dynamic scope, session (.mcp.json, /mcpServers/github)
+  not   project scope, /work/app/.mcp.json:3:5 (.mcp.json, /mcpServers/github)
+        it came with the project and waits for your approval
+  not   user scope, ~/.claude.json:3:5 (Claude Code, /mcpServers/github)
+        denied by URL `https://*.github.test`
+"
+    );
+}

@@ -1,0 +1,195 @@
+//! Changing files: in one step, under a lock, with nobody's change lost.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+    sync::{Arc, Barrier},
+    thread,
+    time::Duration,
+};
+
+use mcp_config::{ConfigFile, Edit, FileError, Scope};
+
+use crate::resolution::program;
+
+fn names(file: &ConfigFile) -> Vec<String> {
+    let mut names: Vec<String> =
+        file.read().entries.iter().map(|e| e.config.name.to_string()).collect();
+    names.sort_unstable();
+    names
+}
+
+/// What stands beside `path`: locks and temporary files must not stay.
+fn beside(path: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(path.parent().unwrap()).unwrap();
+    entries.map(|entry| entry.unwrap().path()).filter(|other| other != path).collect()
+}
+
+#[test]
+fn add_remove_enable_disable_and_move_between_scopes() {
+    let folder = tempfile::tempdir().unwrap();
+    let project = ConfigFile::new(folder.path().join("repo/.mcp.json"));
+    let mut local = ConfigFile::new(folder.path().join(".claude.json"));
+    local.project = Some("/work/app".into());
+    local.scope = Some(Scope::Local);
+    project.add(&program("a", "x")).unwrap();
+    project.add(&program("b", "y")).unwrap();
+    project.enable("b", false).unwrap();
+    assert!(!project.read().get("b").unwrap().config.enabled);
+    project.move_to("a", &local).unwrap();
+    assert_eq!(names(&project), ["b"]);
+    let moved = local.read();
+    assert_eq!(moved.get("a").unwrap().scope, Some(Scope::Local));
+    assert_eq!(moved.get("a").unwrap().place.pointer, "/projects/~1work~1app/mcpServers/a");
+    project.remove("b").unwrap();
+    assert!(names(&project).is_empty());
+    let error = project.remove("b").unwrap_err();
+    assert!(matches!(&error, FileError::Edit(..)) && !error.is_transient());
+    assert!(beside(&project.path).is_empty(), "{:?}", beside(&project.path));
+}
+
+#[test]
+fn a_server_moves_between_the_scopes_of_one_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut user = ConfigFile::new(folder.path().join(".claude.json"));
+    user.project = Some("/work/app/".into());
+    user.scope = Some(Scope::User);
+    let mut local = user.clone();
+    local.scope = Some(Scope::Local);
+    let scopes = || user.read().entries.iter().map(|entry| entry.scope).collect::<Vec<_>>();
+    user.add(&program("a", "x")).unwrap();
+    assert_eq!(scopes(), [None]);
+    user.move_to("a", &local).unwrap();
+    assert_eq!(scopes(), [Some(Scope::Local)]);
+    assert!(fs::read_to_string(&user.path).unwrap().contains("\"/work/app\""));
+    local.move_to("a", &user).unwrap();
+    assert_eq!(scopes(), [None]);
+}
+
+#[test]
+fn several_changes_are_one_step_or_none() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = ConfigFile::new(folder.path().join(".mcp.json"));
+    file.add(&program("a", "x")).unwrap();
+    let before = fs::read(&file.path).unwrap();
+    let edits = [Edit::Put(Box::new(program("b", "y"))), Edit::Remove("absent".into())];
+    assert!(file.apply(&edits).is_err());
+    assert_eq!(fs::read(&file.path).unwrap(), before);
+    assert!(beside(&file.path).is_empty());
+}
+
+#[test]
+fn a_file_with_a_syntax_error_is_not_touched() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = ConfigFile::new(folder.path().join(".mcp.json"));
+    for broken in ["{\"mcpServers\": {", "{\"mcpServers\": {}} trailing", "\"text\""] {
+        fs::write(&file.path, broken).unwrap();
+        assert!(file.add(&program("a", "x")).is_err(), "{broken}");
+        assert_eq!(fs::read_to_string(&file.path).unwrap(), broken);
+    }
+    fs::write(&file.path, b"\xff").unwrap();
+    assert!(file.add(&program("a", "x")).is_err());
+}
+
+#[cfg(unix)]
+#[test]
+fn permissions_and_links_are_kept_and_new_files_are_private() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let folder = tempfile::tempdir().unwrap();
+    let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    let fresh = ConfigFile::new(folder.path().join("new.json"));
+    fresh.add(&program("a", "x")).unwrap();
+    assert_eq!(mode(&fresh.path), 0o600);
+    fs::set_permissions(&fresh.path, fs::Permissions::from_mode(0o640)).unwrap();
+    let link = folder.path().join("link.json");
+    std::os::unix::fs::symlink(&fresh.path, &link).unwrap();
+    ConfigFile::new(&link).add(&program("b", "y")).unwrap();
+    assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+    assert_eq!((mode(&fresh.path), names(&fresh)), (0o640, vec!["a".to_owned(), "b".to_owned()]));
+}
+
+#[test]
+fn changes_from_many_threads_are_all_kept() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join(".mcp.json");
+    let start = Arc::new(Barrier::new(4));
+    let writers: Vec<_> = (0..4)
+        .map(|writer| {
+            let (file, start) = (ConfigFile::new(&path), Arc::clone(&start));
+            thread::spawn(move || {
+                start.wait();
+                for i in 0..10 {
+                    file.add(&program(&format!("w{writer}-{i}"), "x")).unwrap();
+                }
+            })
+        })
+        .collect();
+    for writer in writers {
+        writer.join().unwrap();
+    }
+    assert_eq!(names(&ConfigFile::new(&path)).len(), 40);
+    assert!(beside(&path).is_empty(), "{:?}", beside(&path));
+}
+
+#[test]
+fn changes_from_many_processes_are_all_kept() {
+    const CHILD: &str = "MCP_CONFIG_TEST_WRITES_TO";
+    // The test starts itself again as the other processes.
+    if let Ok(path) = std::env::var(CHILD) {
+        let file = ConfigFile::new(path);
+        for i in 0..10 {
+            file.add(&program(&format!("p{}-{i}", std::process::id()), "x")).unwrap();
+        }
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join(".mcp.json");
+    let this = std::env::current_exe().unwrap();
+    let spawn = || {
+        let mut command = Command::new(&this);
+        command.args(["--exact", "files::changes_from_many_processes_are_all_kept"]);
+        command.env(CHILD, &path).stdout(std::process::Stdio::null()).spawn().unwrap()
+    };
+    let mut children: Vec<_> = (0..4).map(|_| spawn()).collect();
+    for child in &mut children {
+        assert!(child.wait().unwrap().success());
+    }
+    assert_eq!(names(&ConfigFile::new(&path)).len(), 40);
+    assert!(beside(&path).is_empty(), "{:?}", beside(&path));
+}
+
+#[test]
+fn a_lock_that_stays_taken_is_an_error_that_can_be_tried_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut file = ConfigFile::new(folder.path().join(".mcp.json"));
+    let lock = fs::File::create(folder.path().join(".mcp.json.lock")).unwrap();
+    lock.lock().unwrap();
+    file.lock_timeout = Duration::from_millis(5);
+    let error = file.add(&program("a", "x")).unwrap_err();
+    assert!(error.is_transient(), "{error}");
+    drop(lock);
+    file.add(&program("a", "x")).unwrap();
+}
+
+#[cfg(all(feature = "toml", feature = "yaml"))]
+#[test]
+fn new_files_take_the_format_of_their_place() {
+    use mcp_config::Dialect;
+    let folder = tempfile::tempdir().unwrap();
+    let server = program("a", "x");
+    for (place, dialect) in [
+        (".codex/config.toml", Dialect::Codex),
+        ("goose/config.yaml", Dialect::Goose),
+        (".vscode/mcp.json", Dialect::VsCode),
+        ("zed/settings.json", Dialect::Zed),
+        ("opencode.json", Dialect::OpenCode),
+        (".mcp.json", Dialect::McpJson),
+    ] {
+        let file = ConfigFile::new(folder.path().join(place));
+        file.add(&server).unwrap();
+        let document = file.read();
+        assert_eq!(document.dialect, Some(dialect), "{place}");
+        assert_eq!(document.get("a").unwrap().config, server);
+    }
+}

@@ -1,0 +1,18 @@
+//! The crate from the outside.
+
+#![expect(clippy::unwrap_used, reason = "a test that can not go on should say so and stop")]
+
+mod approvals;
+mod bad_input;
+mod explain;
+mod files;
+mod import;
+mod matrix;
+mod policy;
+mod properties;
+mod resolution;
+mod schema;
+mod secrets;
+#[cfg(feature = "watch")]
+mod watch;
+mod write_back;

@@ -1,0 +1,182 @@
+//! One realistic file of every dialect, and the same servers in all of them.
+
+use std::path::Path;
+
+use mcp_config::{
+    AskInput, Dialect, Document, Environment, Expanded, ReadOptions, Severity, Transport, expand,
+    read,
+};
+
+/// A fixture, where it would stand, and what it must be taken for.
+pub(crate) struct Fixture {
+    pub(crate) dialect: Dialect,
+    pub(crate) place: &'static str,
+    pub(crate) text: &'static str,
+    servers: &'static [&'static str],
+}
+
+const ALL: &[&str] = &["docs", "github", "time"];
+
+macro_rules! fixture {
+    ($dialect:ident, $place:literal, $file:literal, $servers:expr) => {
+        Fixture {
+            dialect: Dialect::$dialect,
+            place: $place,
+            text: include_str!(concat!("fixtures/", $file)),
+            servers: $servers,
+        }
+    };
+}
+
+pub(crate) const FIXTURES: &[Fixture] = &[
+    fixture!(McpJson, "/work/app/.mcp.json", "mcp.json", ALL),
+    fixture!(Flat, "/work/app/.mcp.json", "flat.mcp.json", ALL),
+    fixture!(Attocode, "/work/app/.mcp.json", "attocode.mcp.json", &["github", "time"]),
+    fixture!(Connector, "/work/app/agent.json", "connector.json", &["docs", "time"]),
+    fixture!(ClaudeCode, "/home/me/.claude.json", ".claude.json", ALL),
+    fixture!(
+        ClaudeSettings,
+        "/home/me/.claude/settings.json",
+        "claude-settings.json",
+        &["github", "time"]
+    ),
+    fixture!(
+        ClaudeManaged,
+        "/etc/claude-code/managed-mcp.json",
+        "managed-mcp.json",
+        &["docs", "github"]
+    ),
+    fixture!(
+        ClaudeDesktop,
+        "/home/me/.config/Claude/claude_desktop_config.json",
+        "claude_desktop_config.json",
+        &["github", "time"]
+    ),
+    fixture!(VsCode, "/work/app/.vscode/mcp.json", "vscode.mcp.json", ALL),
+    fixture!(Cursor, "/home/me/.cursor/mcp.json", "cursor.mcp.json", ALL),
+    fixture!(Windsurf, "/home/me/.codeium/windsurf/mcp_config.json", "mcp_config.json", ALL),
+    fixture!(Zed, "/home/me/.config/zed/settings.json", "zed.settings.json", ALL),
+    #[cfg(feature = "toml")]
+    fixture!(Codex, "/home/me/.codex/config.toml", "codex.config.toml", ALL),
+    fixture!(OpenCode, "/work/app/opencode.json", "opencode.json", ALL),
+    fixture!(OpenCode2, "/work/app/opencode.json", "opencode2.json", ALL),
+    fixture!(Gemini, "/home/me/.gemini/settings.json", "gemini.settings.json", ALL),
+    #[cfg(feature = "yaml")]
+    fixture!(Goose, "/home/me/.config/goose/config.yaml", "goose.config.yaml", ALL),
+];
+
+pub(crate) fn open(fixture: &Fixture) -> Document {
+    let mut options = ReadOptions::new(fixture.place);
+    options.project = Some(Path::new("/work/app"));
+    read(fixture.text.as_bytes(), &options)
+}
+
+struct Answers;
+
+impl AskInput for Answers {
+    fn input(&self, id: &str) -> Option<String> {
+        (id == "docs-token").then(|| "docs-secret".to_owned())
+    }
+}
+
+/// What a server comes to in the end, however its file spells it.
+fn essence(server: &Expanded) -> String {
+    match &server.transport {
+        Transport::Stdio(stdio) => {
+            let args: Vec<&str> = stdio.args.iter().map(mcp_config::Template::expose).collect();
+            let env: Vec<String> =
+                stdio.env.iter().map(|(k, v)| format!("{k}={}", v.expose())).collect();
+            format!("{} {} [{}]", stdio.command.expose(), args.join(" "), env.join(" "))
+        }
+        other => {
+            let remote = other.remote().unwrap();
+            let headers: Vec<String> =
+                remote.headers.iter().map(|(k, v)| format!("{k}: {}", v.expose())).collect();
+            format!("{} {} [{}]", other.kind(), remote.url.expose(), headers.join(", "))
+        }
+    }
+}
+
+#[test]
+fn every_dialect_is_told_by_its_content_and_place() {
+    for fixture in FIXTURES {
+        assert_eq!(open(fixture).dialect, Some(fixture.dialect), "{}", fixture.place);
+    }
+}
+
+#[test]
+fn every_dialect_shows_the_same_servers() {
+    let env = Environment::empty()
+        .with("GITHUB_TOKEN", "github-secret")
+        .with("DOCS_TOKEN", "docs-secret")
+        .with("DOCS_SECRET", "x")
+        .in_workspace(Path::new("/work/app"));
+    for fixture in FIXTURES {
+        let document = open(fixture);
+        let mut names: Vec<&str> = Vec::new();
+        for entry in &document.entries {
+            let expanded = expand(&entry.config, &env, &Answers).unwrap();
+            let expected = match entry.config.name.as_str() {
+                "time" => "mcp-time --zone UTC []",
+                "github" => {
+                    "npx -y @modelcontextprotocol/server-github [GITHUB_TOKEN=github-secret]"
+                }
+                "docs" => "http https://docs.example.com/mcp [Authorization: Bearer docs-secret]",
+                other => panic!("{other} in {}", fixture.place),
+            };
+            assert_eq!(essence(&expanded), expected, "{}", fixture.dialect);
+            names.push(entry.config.name.as_str());
+        }
+        names.sort_unstable();
+        assert_eq!(names, fixture.servers, "{}", fixture.dialect);
+    }
+}
+
+#[test]
+fn no_realistic_file_gives_an_error_or_a_warning() {
+    for fixture in FIXTURES {
+        for diagnostic in open(fixture).diagnostics {
+            assert!(diagnostic.severity < Severity::Warning, "{diagnostic}");
+        }
+    }
+}
+
+#[test]
+fn every_entry_knows_where_it_stands() {
+    for fixture in FIXTURES {
+        for entry in open(fixture).entries {
+            let position = entry.place.position.unwrap();
+            let line = fixture.text.lines().nth(position.line - 1).unwrap();
+            let rest: String = line.chars().skip(position.column - 1).collect();
+            let rest = rest.trim_start_matches(['"', '[']).trim_start_matches("mcp_servers.");
+            assert!(rest.starts_with(entry.config.name.as_str()), "{}: {rest}", entry.place);
+            assert!(entry.place.pointer.ends_with(entry.config.name.as_str()));
+        }
+    }
+}
+
+#[test]
+fn settings_survive_their_different_names_and_units() {
+    let find = |dialect: Dialect, name: &str| {
+        let fixture = FIXTURES.iter().find(|fixture| fixture.dialect == dialect).unwrap();
+        open(fixture).get(name).unwrap().config.clone()
+    };
+    let seconds = |seconds| Some(std::time::Duration::from_secs(seconds));
+    assert_eq!(find(Dialect::Zed, "github").timeouts.call, seconds(60));
+    assert_eq!(find(Dialect::Gemini, "time").timeouts.call, seconds(30));
+    assert_eq!(find(Dialect::Connector, "time").timeouts.call, seconds(30));
+    assert_eq!(find(Dialect::OpenCode2, "github").timeouts.startup, seconds(20));
+    assert!(find(Dialect::Gemini, "docs").trust);
+    assert!(!find(Dialect::Gemini, "github").tools.admits("delete_repo"));
+    let oauth =
+        find(Dialect::ClaudeCode, "docs").transport.remote().unwrap().oauth.clone().unwrap();
+    assert_eq!(
+        (oauth.callback_port, oauth.scopes),
+        (Some(8765), vec!["read".to_owned(), "write".to_owned()])
+    );
+    #[cfg(feature = "toml")]
+    assert_eq!(
+        find(Dialect::Codex, "time").timeouts.startup,
+        Some(std::time::Duration::from_millis(20_500))
+    );
+}

@@ -1,0 +1,229 @@
+//! Scopes, names and signatures.
+
+use std::path::Path;
+
+use mcp_config::{
+    Approvals, Candidate, Change, Document, Environment, Layers, Platform, Precedence, ReadOptions,
+    Remote, Scope, ServerConfig, Stdio, Transport, Verdict, known_files, read, resolve, what_if,
+};
+
+pub(crate) fn file(place: &str, text: &str) -> Document {
+    let mut options = ReadOptions::new(place);
+    options.project = Some(Path::new("/work/app"));
+    read(text.as_bytes(), &options)
+}
+
+pub(crate) fn http(name: &str, url: &str) -> ServerConfig {
+    ServerConfig::new(name.parse().unwrap(), Transport::Http(Remote::new(url)))
+}
+
+pub(crate) fn program(name: &str, command: &str) -> ServerConfig {
+    ServerConfig::new(name.parse().unwrap(), Transport::Stdio(Stdio::new(command)))
+}
+
+/// Layers of one server each, labelled by scope.
+fn layers(servers: &[(Scope, ServerConfig)]) -> Layers {
+    let mut layers = Layers::new();
+    layers.require_approval = false;
+    for (scope, server) in servers {
+        layers.push(*scope, Document::from_servers(scope.as_str(), [server.clone()]));
+    }
+    layers
+}
+
+fn scope_of(layers: &Layers, name: &str) -> Option<Scope> {
+    resolve(layers).get(name).map(|candidate| candidate.scope)
+}
+
+#[test]
+fn the_same_name_in_every_scope_goes_to_the_highest_and_the_order_is_data() {
+    for precedence in [Precedence::default(), Precedence::project_over_user()] {
+        // Take the winner away again and again: the next in line follows.
+        let mut scopes = precedence.scopes().to_vec();
+        while !scopes.is_empty() {
+            let servers: Vec<_> =
+                scopes.iter().map(|scope| (*scope, program("x", scope.as_str()))).collect();
+            let mut layers = layers(&servers);
+            layers.precedence = precedence.clone();
+            assert_eq!(scope_of(&layers, "x"), Some(scopes[0]));
+            scopes.remove(0);
+        }
+    }
+}
+
+#[test]
+fn the_same_endpoint_under_two_names_is_one_server() {
+    let layers = layers(&[
+        (Scope::User, http("slack", "https://slack.example.com/mcp")),
+        (Scope::Dynamic, http("work-chat", "HTTPS://slack.example.com:443/mcp/")),
+    ]);
+    let resolution = resolve(&layers);
+    assert!(resolution.get("slack").is_some() && resolution.get("work-chat").is_none());
+    assert!(
+        matches!(&resolution.candidates[1].verdict, Verdict::Duplicate(rival, _) if rival.scope == Scope::User)
+    );
+}
+
+#[test]
+fn two_accounts_at_one_address_in_one_file_are_both_meant() {
+    let mut both = Layers::new();
+    let servers = [http("work", "https://h/mcp"), http("home", "https://h/mcp")];
+    both.push(Scope::User, Document::from_servers("user", servers));
+    assert_eq!(resolve(&both).servers().count(), 2);
+}
+
+#[test]
+fn a_program_is_its_arguments_and_the_environment_that_matters() {
+    let with = |name: &str, variable: &str, value: &str| {
+        let mut config = program(name, "npx");
+        let Transport::Stdio(stdio) = &mut config.transport else { unreachable!() };
+        stdio.env.insert(variable, value.into());
+        config
+    };
+    let active = |a: ServerConfig, b: ServerConfig| {
+        resolve(&layers(&[(Scope::User, a), (Scope::Cloud, b)])).servers().count()
+    };
+    assert_eq!(active(with("a", "TOKEN", "1"), with("b", "TOKEN", "2")), 2);
+    assert_eq!(active(with("a", "TOKEN", "1"), with("b", "TOKEN", "1")), 1);
+    assert_eq!(active(with("a", "LOG_LEVEL", "info"), with("b", "LOG_LEVEL", "debug")), 1);
+}
+
+#[test]
+fn signatures_are_compared_after_variables_are_known() {
+    let mut layers = layers(&[
+        (Scope::User, http("a", "https://${HOST}/mcp")),
+        (Scope::Cloud, http("b", "https://h.test/mcp")),
+    ]);
+    assert_eq!(resolve(&layers).servers().count(), 2);
+    layers.env = Environment::empty().with("HOST", "h.test");
+    assert_eq!(resolve(&layers).servers().count(), 1);
+}
+
+#[test]
+fn a_server_switched_off_in_a_higher_scope_is_off_and_duplicates_nothing() {
+    let mut off = http("x", "https://h/mcp");
+    off.enabled = false;
+    let layers = layers(&[
+        (Scope::Local, off),
+        (Scope::User, http("x", "https://h/mcp")),
+        (Scope::Cloud, http("y", "https://h/mcp")),
+    ]);
+    let resolution = resolve(&layers);
+    assert!(resolution.get("x").is_none());
+    assert!(resolution.get("y").is_some());
+}
+
+#[test]
+fn claude_codes_user_file_brings_local_servers_and_lists_of_names() {
+    let claude = file("~/.claude.json", include_str!("fixtures/.claude.json"));
+    let mut layers = Layers::new();
+    layers.push(Scope::User, claude);
+    layers.push(Scope::Dynamic, Document::from_servers("dynamic", [program("noisy", "n")]));
+    let resolution = resolve(&layers);
+    assert_eq!(resolution.get("github").unwrap().scope, Scope::Local);
+    assert_eq!(resolution.get("docs").unwrap().scope, Scope::User);
+    assert!(resolution.get("elsewhere").is_none(), "another project's server");
+    let noisy = resolution.explain("noisy").to_string();
+    assert!(noisy.contains("switched off at ~/.claude.json:23:30"), "{noisy}");
+}
+
+#[test]
+fn a_cloned_repository_starts_nothing_and_hides_nothing() {
+    let mut layers = Layers::new();
+    layers.project = "/work/app".into();
+    layers.precedence = Precedence::project_over_user();
+    layers.push(Scope::User, Document::from_servers("user", [http("docs", "https://docs/mcp")]));
+    let project = r#"{"mcpServers":{"docs":{"command":"evil"},"other":{"command":"evil2"}},
+        "policy":{"exclusive":"all"}}"#;
+    layers.push(Scope::Project, file("/work/app/.mcp.json", project));
+    let settings = r#"{"enableAllProjectMcpServers":true,"disabledMcpjsonServers":["x"]}"#;
+    layers.push(Scope::Project, file("/work/app/.claude/settings.json", settings));
+    let resolution = resolve(&layers);
+    let active: Vec<&str> = resolution.servers().map(|c| c.entry.config.name.as_str()).collect();
+    assert_eq!(active, ["docs"]);
+    assert_eq!(resolution.get("docs").unwrap().scope, Scope::User);
+    assert_eq!(resolution.unapproved().count(), 2);
+    let said: Vec<String> = resolution.diagnostics.iter().map(ToString::to_string).collect();
+    assert_eq!(
+        said,
+        [
+            "/work/app/.claude/settings.json: warning: found a committed file that approves the repository's own servers (ignored)",
+            "/work/app/.mcp.json: warning: found an enterprise setting in a file of another scope (ignored)",
+        ]
+    );
+}
+
+#[test]
+fn only_the_users_own_files_can_vouch_for_a_server() {
+    let mut trusted = program("a", "x");
+    trusted.trust = true;
+    for scope in Scope::ALL {
+        let resolution = resolve(&layers(&[(scope, trusted.clone())]));
+        let expected = !matches!(scope, Scope::Project | Scope::Cloud);
+        assert_eq!(resolution.get("a").map(Candidate::is_trusted), Some(expected), "{scope}");
+    }
+}
+
+#[test]
+fn every_known_file_inside_the_project_needs_approval() {
+    let mut env = Environment::empty();
+    env.home = Some("/home/me".into());
+    for platform in [Platform::Linux, Platform::MacOs, Platform::Windows] {
+        for file in known_files(platform, &env, Path::new("/work/app")) {
+            assert_eq!(
+                file.path.starts_with("/work/app"),
+                file.scope == Scope::Project,
+                "{file:?}"
+            );
+        }
+    }
+}
+
+#[test]
+fn an_approved_project_server_runs_until_its_entry_changes() {
+    let text = r#"{"mcpServers":{"a":{"command":"x"}}}"#;
+    let project = Path::new("/work/app");
+    let document = file("/work/app/.mcp.json", text);
+    let mut layers = Layers::new();
+    layers.project = project.into();
+    layers.approvals = Approvals::new();
+    layers.approvals.approve(project, &document.get("a").unwrap().config);
+    layers.push(Scope::Project, document);
+    assert_eq!(scope_of(&layers, "a"), Some(Scope::Project));
+    // White space, order and comments are not the entry.
+    layers.layers[0].document =
+        file("/work/app/.mcp.json", "{ \"mcpServers\": {\n\"a\": { \"command\": \"x\" } } }");
+    assert_eq!(scope_of(&layers, "a"), Some(Scope::Project));
+    layers.layers[0].document =
+        file("/work/app/.mcp.json", &text.replace("\"x\"", "\"x\",\"env\":{\"A\":\"1\"}"));
+    assert_eq!(resolve(&layers).candidates[0].verdict, Verdict::Unapproved { changed: true });
+    // Approved for one project is not approved for another.
+    layers.layers[0].document = file("/work/app/.mcp.json", text);
+    layers.project = "/work/evil".into();
+    assert_eq!(resolve(&layers).candidates[0].verdict, Verdict::Unapproved { changed: false });
+}
+
+#[test]
+fn what_if_answers_without_doing() {
+    let layers = layers(&[
+        (Scope::User, http("docs", "https://docs/mcp")),
+        (Scope::Project, program("build", "make")),
+    ]);
+    let answer = |change| what_if(&layers, &change).to_string();
+    assert_eq!(
+        answer(Change::Add(Scope::Local, Box::new(http("docs", "https://other/mcp")))),
+        "~ docs (url)\n"
+    );
+    assert_eq!(
+        answer(Change::Add(Scope::Cloud, Box::new(http("d2", "https://docs/mcp")))),
+        "nothing changes\n"
+    );
+    assert_eq!(answer(Change::Remove(Scope::User, "docs".into())), "- docs\n");
+    assert_eq!(answer(Change::Enable("build".into(), false)), "- build\n");
+    let mut strict = layers.clone();
+    strict.require_approval = true;
+    assert_eq!(what_if(&strict, &Change::Approve("build".into(), true)).to_string(), "+ build\n");
+    let mut policy = mcp_config::PolicyPart::default();
+    policy.deny.push(mcp_config::Matcher::Command(vec!["make".into()]));
+    assert_eq!(answer(Change::Policy(policy)), "- build\n");
+}

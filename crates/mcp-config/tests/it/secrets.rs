@@ -1,0 +1,122 @@
+//! Nothing secret is printed by anything.
+
+use mcp_config::{
+    Document, Environment, Layers, NoInputs, ReadOptions, Scope, expand, read, resolve,
+};
+
+const FILE: &str = r#"{"mcpServers":{
+  "a":{"command":"x","args":["--key","${FROM_ENV}"],"env":{"LITERAL":"env-literal","N":"${FROM_ENV}"}},
+  "b":{"type":"http","url":"https://user:url-password@h/mcp?key=query-secret",
+       "headers":{"Authorization":"Bearer header-literal","X":"${FROM_ENV:-default-secret}"},
+       "oauth":{"clientId":"public","clientSecret":"oauth-literal"}},
+  "c":{"url":"https://h/","headers":{"Authorization":["array-secret"]}},
+  "d":{"url":"https://h/","headers":{"Authorization":"broken-secret\n"}},
+  "e":{"command":"x","env":{"A=B":"name-secret"}},
+  "f":{"command":"x","env":{"A":{"deep":"deep-secret"}}}
+}}"#;
+
+const SECRETS: [&str; 11] = [
+    "env-literal",
+    "url-password",
+    "query-secret",
+    "header-literal",
+    "default-secret",
+    "oauth-literal",
+    "array-secret",
+    "broken-secret",
+    "name-secret",
+    "deep-secret",
+    "value-from-env",
+];
+
+fn assert_silent(what: &str, text: &str) {
+    for secret in SECRETS {
+        assert!(!text.contains(secret), "{what} shows {secret}: {text}");
+    }
+}
+
+#[test]
+fn no_debug_display_explanation_or_diagnostic_shows_a_secret() {
+    let document = read(FILE.as_bytes(), &ReadOptions::new(".mcp.json"));
+    assert_eq!(document.entries.len(), 2);
+    assert_eq!(document.diagnostics.len(), 4);
+    assert_silent("a document", &format!("{document:?}"));
+    for diagnostic in &document.diagnostics {
+        assert_silent("a diagnostic", &diagnostic.to_string());
+    }
+    let mut layers = Layers::new();
+    layers.env = Environment::empty().with("FROM_ENV", "value-from-env");
+    layers.push(Scope::User, document.clone());
+    layers.push(
+        Scope::Cloud,
+        Document::from_servers("cloud", document.entries.iter().map(|e| e.config.clone())),
+    );
+    assert_silent("layers", &format!("{layers:?}"));
+    let resolution = resolve(&layers);
+    assert_silent("a resolution", &format!("{resolution:?}"));
+    for name in ["a", "b", "c", "d", "e", "f"] {
+        assert_silent("an explanation", &resolution.explain(name).to_string());
+        assert_silent("an explanation", &format!("{:?}", resolution.explain(name)));
+    }
+    for entry in &document.entries {
+        let expanded = expand(&entry.config, &layers.env, &NoInputs).unwrap();
+        assert_silent("an expanded server", &format!("{expanded:?} {expanded:#?}"));
+    }
+}
+
+#[test]
+fn the_values_are_there_for_whoever_asks() {
+    let document = read(FILE.as_bytes(), &ReadOptions::new(".mcp.json"));
+    let env = Environment::empty().with("FROM_ENV", "value-from-env");
+    let expanded = expand(&document.get("b").unwrap().config, &env, &NoInputs).unwrap();
+    let remote = expanded.transport.remote().unwrap();
+    assert_eq!(remote.headers.get("X").unwrap().expose(), "value-from-env");
+    assert_eq!(remote.url.expose(), "https://user:url-password@h/mcp?key=query-secret");
+}
+
+#[test]
+fn variables_expand_or_fail_loudly_by_name() {
+    let text = r#"{"mcpServers":{
+      "unset":{"command":"x","args":["ok","${NOPE}"]},
+      "recursive":{"command":"${SELF}"},
+      "injected":{"url":"https://h/","headers":{"X":"${NEWLINE}"}},
+      "asked":{"command":"${input:token}"},
+      "unknown":{"command":"${command:pick}"},
+      "nowhere":{"command":"${workspaceFolder}/x"},
+      "homeless":{"command":"~/x"},
+      "missing":{"url":"https://h/","headers":{"X":"${file:/nonexistent/secret}"}}
+    }}"#;
+    let document = read(text.as_bytes(), &ReadOptions::new(".mcp.json"));
+    let env = Environment::empty().with("SELF", "${SELF}").with("NEWLINE", "a\r\nEvil: 1");
+    let outcome = |name: &str| match expand(&document.get(name).unwrap().config, &env, &NoInputs) {
+        Ok(server) => match &server.transport {
+            mcp_config::Transport::Stdio(stdio) => format!("runs {}", stdio.command.expose()),
+            _ => "connects".to_owned(),
+        },
+        Err(error) => error.to_string(),
+    };
+    for (name, expected) in [
+        (
+            "unset",
+            "server `unset`: `args[1]` needs the environment variable NOPE, which is not set",
+        ),
+        ("recursive", "runs ${SELF}"),
+        (
+            "injected",
+            "server `injected`: `headers.X` is unusable once expanded: it holds a line break",
+        ),
+        ("asked", "server `asked`: `command` needs the input `token`, which was not given"),
+        (
+            "unknown",
+            "server `unknown`: `command` uses ${command:pick}, which is no variable we know",
+        ),
+        ("nowhere", "server `nowhere`: `command` needs the workspace folder, which is not known"),
+        ("homeless", "server `homeless`: `command` needs the home directory, which is not known"),
+        (
+            "missing",
+            "server `missing`: `headers.X` needs the file /nonexistent/secret, which could not be read",
+        ),
+    ] {
+        assert_eq!(outcome(name), expected);
+    }
+}

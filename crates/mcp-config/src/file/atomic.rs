@@ -141,9 +141,11 @@ impl Lock {
 
 impl Drop for Lock {
     fn drop(&mut self) {
-        // Removed while still held, so that nobody can have locked it in between. Where that is
-        // not allowed the empty file stays, and is used again.
-        let _ = fs::remove_file(&self.path);
+        // Removed while still held, so that nobody can have locked it in between. Elsewhere a file
+        // that is open can't be removed cleanly; there the empty file stays, and is used again.
+        if cfg!(unix) {
+            let _ = fs::remove_file(&self.path);
+        }
         self.file = None;
     }
 }

@@ -37,10 +37,11 @@ fn is_test(path: &str) -> bool {
     path.split('/').any(|part| matches!(part, "tests" | "tests.rs")) || path.ends_with("_tests.rs")
 }
 
-/// The part of `crates/` that others link. The command prints: that is its work.
+/// The part of `crates/` that others link. Commands print: that is their work.
 fn is_library(path: &str) -> bool {
     path.starts_with("crates/")
         && path.split('/').nth(2) == Some("src")
+        && path.split('/').nth(3) != Some("bin")
         && !path.starts_with("crates/mcp-cli/")
         && !is_test(path)
 }
@@ -177,6 +178,7 @@ mod tests {
         );
         for path in [
             "crates/mcp-cli/src/main.rs",
+            "crates/mcp-a/src/bin/rank.rs",
             "crates/mcp-a/examples/x.rs",
             "crates/mcp-a/tests/it/main.rs",
             "crates/mcp-a/src/peer/tests.rs",

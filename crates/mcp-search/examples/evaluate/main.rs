@@ -1,14 +1,14 @@
-#![expect(
-    clippy::print_stdout,
-    clippy::cast_precision_loss,
-    reason = "a table for people, over small counts"
-)]
-
 //! Measures the search on every data set below a directory, beside baselines.
 //!
 //! `evaluate --data DIR [--pairs FILE] [--also NAME=PROGRAM]…`. A data set is a directory with
 //! `catalog.jsonl` and `queries.jsonl`. `--also` measures any program with the contract of
 //! `mcp-search-rank`; `--pairs` adds a thesaurus to ours.
+
+#![expect(
+    clippy::print_stdout,
+    clippy::cast_precision_loss,
+    reason = "a table for people, over small counts"
+)]
 
 use std::{
     collections::HashMap,

@@ -1,11 +1,15 @@
 //! When are two servers the same server? When they have the same signature.
 
-use std::fmt;
+use std::{
+    fmt,
+    hash::{Hash, Hasher},
+};
 
 use sha2::{Digest, Sha256};
 use url::Url;
 
 use crate::{
+    diagnostic::printable,
     environment::Environment,
     model::{ServerConfig, Stdio, Transport},
 };
@@ -13,12 +17,30 @@ use crate::{
 /// What a server is, apart from its name: a normalised address, or a program with its arguments
 /// and the environment that matters.
 ///
-/// Equality is all it is for. It prints without query strings, and holds only a hash of the
-/// environment.
-#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Signature(Kind);
+/// Equality is all it is for. It prints the unexpanded text, without query strings, and holds only
+/// a hash of the environment.
+#[derive(Clone)]
+pub struct Signature {
+    kind: Kind,
+    /// How it is shown; two spellings of one server are still one server.
+    shown: Box<str>,
+}
 
-#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+impl PartialEq for Signature {
+    fn eq(&self, other: &Self) -> bool {
+        self.kind == other.kind
+    }
+}
+
+impl Eq for Signature {}
+
+impl Hash for Signature {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.kind.hash(state);
+    }
+}
+
+#[derive(Clone, PartialEq, Eq, Hash)]
 enum Kind {
     Address(String),
     Program { line: Vec<String>, surroundings: [u8; 32] },
@@ -39,12 +61,17 @@ impl Signature {
     /// ```
     pub fn of(config: &ServerConfig, env: &Environment) -> Option<Self> {
         match &config.transport {
-            Transport::Stdio(stdio) => Some(Self(program(stdio, env))),
+            Transport::Stdio(stdio) => {
+                Some(Self { kind: program(stdio, env), shown: stdio.command.unexpanded().into() })
+            }
             Transport::Sdk(_) => None,
             other => {
-                let url = env.guess(&other.remote()?.url);
+                let url = &other.remote()?.url;
+                let shown = shown_url(url.unexpanded()).into();
+                let url = env.guess(url);
                 // What does not parse is still equal to itself.
-                Some(Self(Kind::Address(normalise(&url).unwrap_or_else(|| url.trim().to_owned()))))
+                let kind = Kind::Address(normalise(&url).unwrap_or_else(|| url.trim().to_owned()));
+                Some(Self { kind, shown })
             }
         }
     }
@@ -164,12 +191,10 @@ pub(crate) fn shown_url(text: &str) -> String {
 
 impl fmt::Display for Signature {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.0 {
-            Kind::Address(url) => out.write_str(&shown_url(url)),
-            // Only the program: its arguments may have come from variables.
-            Kind::Program { line, .. } => {
-                let program = line.first().map(String::as_str).unwrap_or_default();
-                write!(out, "{program} with the same arguments and environment")
+        match &self.kind {
+            Kind::Address(_) => out.write_str(&self.shown),
+            Kind::Program { .. } => {
+                write!(out, "{} with the same arguments and environment", printable(&self.shown))
             }
         }
     }

@@ -12,7 +12,9 @@ const FILE: &str = r#"{"mcpServers":{
   "c":{"url":"https://h/","headers":{"Authorization":["array-secret"]}},
   "d":{"url":"https://h/","headers":{"Authorization":"broken-secret\n"}},
   "e":{"command":"x","env":{"A=B":"name-secret"}},
-  "f":{"command":"x","env":{"A":{"deep":"deep-secret"}}}
+  "f":{"command":"x","env":{"A":{"deep":"deep-secret"}}},
+  "g":{"type":"http","url":"https://h/${FROM_ENV}/mcp"},
+  "h":{"command":"${FROM_ENV}"}
 }}"#;
 
 const SECRETS: [&str; 11] = [
@@ -38,7 +40,7 @@ fn assert_silent(what: &str, text: &str) {
 #[test]
 fn no_debug_display_explanation_or_diagnostic_shows_a_secret() {
     let document = read(FILE.as_bytes(), &ReadOptions::new(".mcp.json"));
-    assert_eq!(document.entries.len(), 2);
+    assert_eq!(document.entries.len(), 4);
     assert_eq!(document.diagnostics.len(), 4);
     assert_silent("a document", &format!("{document:?}"));
     for diagnostic in &document.diagnostics {
@@ -47,14 +49,18 @@ fn no_debug_display_explanation_or_diagnostic_shows_a_secret() {
     let mut layers = Layers::new();
     layers.env = Environment::empty().with("FROM_ENV", "value-from-env");
     layers.push(Scope::User, document.clone());
-    layers.push(
-        Scope::Cloud,
-        Document::from_servers("cloud", document.entries.iter().map(|e| e.config.clone())),
-    );
+    // The same servers under other names: duplicates, whose signatures are shown.
+    let renamed = document.entries.iter().map(|entry| {
+        let mut config = entry.config.clone();
+        config.name = format!("{}2", config.name).parse().unwrap();
+        config
+    });
+    layers.push(Scope::Cloud, Document::from_servers("cloud", renamed));
     assert_silent("layers", &format!("{layers:?}"));
     let resolution = resolve(&layers);
     assert_silent("a resolution", &format!("{resolution:?}"));
-    for name in ["a", "b", "c", "d", "e", "f"] {
+    assert_eq!(resolution.servers().count(), 4, "the others are duplicates");
+    for name in ["a", "b", "c", "d", "e", "f", "g", "h", "a2", "b2", "g2", "h2"] {
         assert_silent("an explanation", &resolution.explain(name).to_string());
         assert_silent("an explanation", &format!("{:?}", resolution.explain(name)));
     }

@@ -135,7 +135,8 @@ pub(super) const CLAUDE_SETTINGS: Shape = Shape {
         Section { path: &[Step::Key("mcpServers")], scope: None },
         Section { path: &[Step::Key("managedMcpServers")], scope: None },
     ],
-    switch: Switch::List(&[Step::Key("disabledMcpjsonServers")]),
+    // Its lists of names are about `.mcp.json`; for servers of its own it has no switch.
+    switch: Switch::Nowhere,
     ..CLAUDE_CODE
 };
 

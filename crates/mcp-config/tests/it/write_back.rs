@@ -130,6 +130,7 @@ fn switching_off_and_on_again_where_the_dialect_can() {
                     Dialect::Attocode,
                     Dialect::ClaudeDesktop,
                     Dialect::ClaudeManaged,
+                    Dialect::ClaudeSettings,
                     Dialect::Cursor,
                     Dialect::VsCode,
                     Dialect::Windsurf,

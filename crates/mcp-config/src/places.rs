@@ -120,10 +120,10 @@ const TABLE: &[Row] = &[
 /// ```
 /// use mcp_config::{Dialect, Environment, Platform, known_files};
 /// let mut env = Environment::empty();
-/// env.home = Some("/home/me".into());
-/// let files = known_files(Platform::Linux, &env, "/work/app".as_ref());
+/// env.home = Some("/user/me".into());
+/// let files = known_files(Platform::Linux, &env, "/code/app".as_ref());
 /// let cursor = files.iter().find(|file| file.dialect == Dialect::Cursor).unwrap();
-/// assert_eq!(cursor.path, std::path::Path::new("/home/me/.cursor/mcp.json"));
+/// assert_eq!(cursor.path, std::path::Path::new("/user/me/.cursor/mcp.json"));
 /// ```
 pub fn known_files(platform: Platform, env: &Environment, project: &Path) -> Vec<KnownFile> {
     let rows = TABLE.iter().filter(|(_, _, only, _, _)| only.is_none_or(|only| only == platform));

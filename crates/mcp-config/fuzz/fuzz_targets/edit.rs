@@ -11,7 +11,7 @@ fuzz_target!(|data: &[u8]| {
     let dialects = Dialect::ALL;
     let mut options = ReadOptions::new("x");
     options.dialect = Some(dialects[usize::from(*pick) % dialects.len()]);
-    options.project = Some("/work/app".as_ref());
+    options.project = Some("/code/app".as_ref());
     let before = read(text.as_bytes(), &options);
     let name: mcp_config::ServerName = "added".parse().expect("a name");
     let added = ServerConfig::new(name, Transport::Stdio(Stdio::new("program")));

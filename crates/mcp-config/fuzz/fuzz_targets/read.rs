@@ -11,7 +11,7 @@ fuzz_target!(|data: &[u8]| {
     let mut options = ReadOptions::new(["x.json", "x.toml", "x.yaml"][usize::from(*pick) % 3]);
     // One in so many is left to detection.
     options.dialect = dialects.get(usize::from(*pick) % (dialects.len() + 1)).copied();
-    options.project = Some("/work/app".as_ref());
+    options.project = Some("/code/app".as_ref());
     let document = read(bytes, &options);
     for diagnostic in &document.diagnostics {
         assert!(diagnostic.place.position.is_some() && !diagnostic.found.is_empty());

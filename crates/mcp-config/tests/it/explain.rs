@@ -6,7 +6,7 @@ use crate::resolution::{file, http, program};
 
 fn machine() -> Layers {
     let mut layers = Layers::new();
-    layers.project = "/work/app".into();
+    layers.project = "/code/app".into();
     let user = r#"{
   "mcpServers": {
     "github": {
@@ -24,7 +24,7 @@ fn machine() -> Layers {
     "build": { "command": "make", "args": ["serve", "${PORT}"], "env": { "KEY": "k3y" } }
   }
 }"#;
-    layers.push(Scope::Project, file("/work/app/.mcp.json", project));
+    layers.push(Scope::Project, file("/code/app/.mcp.json", project));
     layers.push(
         Scope::Dynamic,
         Document::from_servers("session", [http("github", "https://other.test/mcp")]),
@@ -51,7 +51,7 @@ fn an_active_server_says_where_it_comes_from_and_whom_it_replaced() {
 `github` is active
   runs  http https://api.github.test/mcp?…
   from  user scope, ~/.claude.json:3:5 (Claude Code, /mcpServers/github)
-  not   project scope, /work/app/.mcp.json:3:5 (.mcp.json, /mcpServers/github)
+  not   project scope, /code/app/.mcp.json:3:5 (.mcp.json, /mcpServers/github)
         it came with the project and waits for your approval
   not   dynamic scope, session (.mcp.json, /mcpServers/github)
         same name; the user scope outranks the dynamic scope
@@ -68,7 +68,7 @@ fn a_server_that_waits_says_for_what() {
         "\
 `build` is not there: it came with the project and waits for your approval
   runs  make serve ${PORT}  (sets KEY)
-  from  project scope, /work/app/.mcp.json:4:5 (.mcp.json, /mcpServers/build)
+  from  project scope, /code/app/.mcp.json:4:5 (.mcp.json, /mcpServers/build)
 "
     );
 }
@@ -124,7 +124,7 @@ fn what_policy_took_away_says_so() {
 `github` is active
   runs  http https://other.test/mcp
   from  dynamic scope, session (.mcp.json, /mcpServers/github)
-  not   project scope, /work/app/.mcp.json:3:5 (.mcp.json, /mcpServers/github)
+  not   project scope, /code/app/.mcp.json:3:5 (.mcp.json, /mcpServers/github)
         it came with the project and waits for your approval
   not   user scope, ~/.claude.json:3:5 (Claude Code, /mcpServers/github)
         denied by URL `https://*.github.test`

@@ -31,7 +31,7 @@ fn add_remove_enable_disable_and_move_between_scopes() {
     let folder = tempfile::tempdir().unwrap();
     let project = ConfigFile::new(folder.path().join("repo/.mcp.json"));
     let mut local = ConfigFile::new(folder.path().join(".claude.json"));
-    local.project = Some("/work/app".into());
+    local.project = Some("/code/app".into());
     local.scope = Some(Scope::Local);
     project.add(&program("a", "x")).unwrap();
     project.add(&program("b", "y")).unwrap();
@@ -41,7 +41,7 @@ fn add_remove_enable_disable_and_move_between_scopes() {
     assert_eq!(names(&project), ["b"]);
     let moved = local.read();
     assert_eq!(moved.get("a").unwrap().scope, Some(Scope::Local));
-    assert_eq!(moved.get("a").unwrap().place.pointer, "/projects/~1work~1app/mcpServers/a");
+    assert_eq!(moved.get("a").unwrap().place.pointer, "/projects/~1code~1app/mcpServers/a");
     project.remove("b").unwrap();
     assert!(names(&project).is_empty());
     let error = project.remove("b").unwrap_err();
@@ -53,7 +53,7 @@ fn add_remove_enable_disable_and_move_between_scopes() {
 fn a_server_moves_between_the_scopes_of_one_file() {
     let folder = tempfile::tempdir().unwrap();
     let mut user = ConfigFile::new(folder.path().join(".claude.json"));
-    user.project = Some("/work/app/".into());
+    user.project = Some("/code/app/".into());
     user.scope = Some(Scope::User);
     let mut local = user.clone();
     local.scope = Some(Scope::Local);
@@ -62,7 +62,7 @@ fn a_server_moves_between_the_scopes_of_one_file() {
     assert_eq!(scopes(), [None]);
     user.move_to("a", &local).unwrap();
     assert_eq!(scopes(), [Some(Scope::Local)]);
-    assert!(fs::read_to_string(&user.path).unwrap().contains("\"/work/app\""));
+    assert!(fs::read_to_string(&user.path).unwrap().contains("\"/code/app\""));
     local.move_to("a", &user).unwrap();
     assert_eq!(scopes(), [None]);
 }

@@ -29,12 +29,12 @@ fn a_dry_run_shows_what_would_come_and_applying_does_just_that() {
     let plan = ImportPlan::new(&current, &found, Scope::User, Dialect::McpJson);
     assert_eq!(
         plan.to_string(),
-        "  time, from Cursor (/home/me/.cursor/mcp.json:3:5): denied by command `mcp-time --zone UTC`
-+ github, from Cursor (/home/me/.cursor/mcp.json:4:5)
-  docs, from Cursor (/home/me/.cursor/mcp.json:11:5): another server has this name (mine)
-  time, from Windsurf (/home/me/.codeium/windsurf/mcp_config.json:3:5): denied by command `mcp-time --zone UTC`
-  github, from Windsurf (/home/me/.codeium/windsurf/mcp_config.json:4:5): another server has this name (/home/me/.cursor/mcp.json:4:5)
-  docs, from Windsurf (/home/me/.codeium/windsurf/mcp_config.json:9:5): another server has this name (mine)
+        "  time, from Cursor (/user/me/.cursor/mcp.json:3:5): denied by command `mcp-time --zone UTC`
++ github, from Cursor (/user/me/.cursor/mcp.json:4:5)
+  docs, from Cursor (/user/me/.cursor/mcp.json:11:5): another server has this name (mine)
+  time, from Windsurf (/user/me/.codeium/windsurf/mcp_config.json:3:5): denied by command `mcp-time --zone UTC`
+  github, from Windsurf (/user/me/.codeium/windsurf/mcp_config.json:4:5): another server has this name (/user/me/.cursor/mcp.json:4:5)
+  docs, from Windsurf (/user/me/.codeium/windsurf/mcp_config.json:9:5): another server has this name (mine)
 "
     );
     let folder = tempfile::tempdir().unwrap();
@@ -48,10 +48,10 @@ fn a_dry_run_shows_what_would_come_and_applying_does_just_that() {
 #[test]
 fn every_dialect_has_a_place_on_some_platform() {
     let mut env = Environment::empty().with("APPDATA", "C:\\Users\\me\\AppData\\Roaming");
-    env.home = Some("/home/me".into());
+    env.home = Some("/user/me".into());
     let platforms = [Platform::Linux, Platform::MacOs, Platform::Windows];
     let files: Vec<_> =
-        platforms.iter().flat_map(|p| known_files(*p, &env, "/work/app".as_ref())).collect();
+        platforms.iter().flat_map(|p| known_files(*p, &env, "/code/app".as_ref())).collect();
     for dialect in Dialect::ALL {
         // These share their file with another: told apart by content.
         let shared = [Dialect::Flat, Dialect::Attocode, Dialect::Connector, Dialect::OpenCode2];

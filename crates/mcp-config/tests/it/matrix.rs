@@ -29,14 +29,14 @@ macro_rules! fixture {
 }
 
 pub(crate) const FIXTURES: &[Fixture] = &[
-    fixture!(McpJson, "/work/app/.mcp.json", "mcp.json", ALL),
-    fixture!(Flat, "/work/app/.mcp.json", "flat.mcp.json", ALL),
-    fixture!(Attocode, "/work/app/.mcp.json", "attocode.mcp.json", &["github", "time"]),
-    fixture!(Connector, "/work/app/agent.json", "connector.json", &["docs", "time"]),
-    fixture!(ClaudeCode, "/home/me/.claude.json", ".claude.json", ALL),
+    fixture!(McpJson, "/code/app/.mcp.json", "mcp.json", ALL),
+    fixture!(Flat, "/code/app/.mcp.json", "flat.mcp.json", ALL),
+    fixture!(Attocode, "/code/app/.mcp.json", "attocode.mcp.json", &["github", "time"]),
+    fixture!(Connector, "/code/app/agent.json", "connector.json", &["docs", "time"]),
+    fixture!(ClaudeCode, "/user/me/.claude.json", ".claude.json", ALL),
     fixture!(
         ClaudeSettings,
-        "/home/me/.claude/settings.json",
+        "/user/me/.claude/settings.json",
         "claude-settings.json",
         &["github", "time"]
     ),
@@ -48,26 +48,26 @@ pub(crate) const FIXTURES: &[Fixture] = &[
     ),
     fixture!(
         ClaudeDesktop,
-        "/home/me/.config/Claude/claude_desktop_config.json",
+        "/user/me/.config/Claude/claude_desktop_config.json",
         "claude_desktop_config.json",
         &["github", "time"]
     ),
-    fixture!(VsCode, "/work/app/.vscode/mcp.json", "vscode.mcp.json", ALL),
-    fixture!(Cursor, "/home/me/.cursor/mcp.json", "cursor.mcp.json", ALL),
-    fixture!(Windsurf, "/home/me/.codeium/windsurf/mcp_config.json", "mcp_config.json", ALL),
-    fixture!(Zed, "/home/me/.config/zed/settings.json", "zed.settings.json", ALL),
+    fixture!(VsCode, "/code/app/.vscode/mcp.json", "vscode.mcp.json", ALL),
+    fixture!(Cursor, "/user/me/.cursor/mcp.json", "cursor.mcp.json", ALL),
+    fixture!(Windsurf, "/user/me/.codeium/windsurf/mcp_config.json", "mcp_config.json", ALL),
+    fixture!(Zed, "/user/me/.config/zed/settings.json", "zed.settings.json", ALL),
     #[cfg(feature = "toml")]
-    fixture!(Codex, "/home/me/.codex/config.toml", "codex.config.toml", ALL),
-    fixture!(OpenCode, "/work/app/opencode.json", "opencode.json", ALL),
-    fixture!(OpenCode2, "/work/app/opencode.json", "opencode2.json", ALL),
-    fixture!(Gemini, "/home/me/.gemini/settings.json", "gemini.settings.json", ALL),
+    fixture!(Codex, "/user/me/.codex/config.toml", "codex.config.toml", ALL),
+    fixture!(OpenCode, "/code/app/opencode.json", "opencode.json", ALL),
+    fixture!(OpenCode2, "/code/app/opencode.json", "opencode2.json", ALL),
+    fixture!(Gemini, "/user/me/.gemini/settings.json", "gemini.settings.json", ALL),
     #[cfg(feature = "yaml")]
-    fixture!(Goose, "/home/me/.config/goose/config.yaml", "goose.config.yaml", ALL),
+    fixture!(Goose, "/user/me/.config/goose/config.yaml", "goose.config.yaml", ALL),
 ];
 
 pub(crate) fn open(fixture: &Fixture) -> Document {
     let mut options = ReadOptions::new(fixture.place);
-    options.project = Some(Path::new("/work/app"));
+    options.project = Some(Path::new("/code/app"));
     read(fixture.text.as_bytes(), &options)
 }
 
@@ -110,7 +110,7 @@ fn every_dialect_shows_the_same_servers() {
         .with("GITHUB_TOKEN", "github-secret")
         .with("DOCS_TOKEN", "docs-secret")
         .with("DOCS_SECRET", "x")
-        .in_workspace(Path::new("/work/app"));
+        .in_workspace(Path::new("/code/app"));
     for fixture in FIXTURES {
         let document = open(fixture);
         let mut names: Vec<&str> = Vec::new();

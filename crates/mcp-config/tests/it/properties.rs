@@ -159,7 +159,7 @@ fn plain(config: &ServerConfig) -> ServerConfig {
 fn options(place: &str, dialect: Dialect) -> ReadOptions<'_> {
     let mut options = ReadOptions::new(place);
     options.dialect = Some(dialect);
-    options.project = Some(Path::new("/work/app"));
+    options.project = Some(Path::new("/code/app"));
     options
 }
 

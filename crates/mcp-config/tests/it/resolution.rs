@@ -9,7 +9,7 @@ use mcp_config::{
 
 pub(crate) fn file(place: &str, text: &str) -> Document {
     let mut options = ReadOptions::new(place);
-    options.project = Some(Path::new("/work/app"));
+    options.project = Some(Path::new("/code/app"));
     read(text.as_bytes(), &options)
 }
 
@@ -130,14 +130,14 @@ fn claude_codes_user_file_brings_local_servers_and_lists_of_names() {
 #[test]
 fn a_cloned_repository_starts_nothing_and_hides_nothing() {
     let mut layers = Layers::new();
-    layers.project = "/work/app".into();
+    layers.project = "/code/app".into();
     layers.precedence = Precedence::project_over_user();
     layers.push(Scope::User, Document::from_servers("user", [http("docs", "https://docs/mcp")]));
     let project = r#"{"mcpServers":{"docs":{"command":"evil"},"other":{"command":"evil2"}},
         "policy":{"exclusive":"all"}}"#;
-    layers.push(Scope::Project, file("/work/app/.mcp.json", project));
+    layers.push(Scope::Project, file("/code/app/.mcp.json", project));
     let settings = r#"{"enableAllProjectMcpServers":true,"disabledMcpjsonServers":["x"]}"#;
-    layers.push(Scope::Project, file("/work/app/.claude/settings.json", settings));
+    layers.push(Scope::Project, file("/code/app/.claude/settings.json", settings));
     let resolution = resolve(&layers);
     let active: Vec<&str> = resolution.servers().map(|c| c.entry.config.name.as_str()).collect();
     assert_eq!(active, ["docs"]);
@@ -147,8 +147,8 @@ fn a_cloned_repository_starts_nothing_and_hides_nothing() {
     assert_eq!(
         said,
         [
-            "/work/app/.claude/settings.json: warning: found a committed file that approves the repository's own servers (ignored)",
-            "/work/app/.mcp.json: warning: found an enterprise setting in a file of another scope (ignored)",
+            "/code/app/.claude/settings.json: warning: found a committed file that approves the repository's own servers (ignored)",
+            "/code/app/.mcp.json: warning: found an enterprise setting in a file of another scope (ignored)",
         ]
     );
 }
@@ -167,11 +167,11 @@ fn only_the_users_own_files_can_vouch_for_a_server() {
 #[test]
 fn every_known_file_inside_the_project_needs_approval() {
     let mut env = Environment::empty();
-    env.home = Some("/home/me".into());
+    env.home = Some("/user/me".into());
     for platform in [Platform::Linux, Platform::MacOs, Platform::Windows] {
-        for file in known_files(platform, &env, Path::new("/work/app")) {
+        for file in known_files(platform, &env, Path::new("/code/app")) {
             assert_eq!(
-                file.path.starts_with("/work/app"),
+                file.path.starts_with("/code/app"),
                 file.scope == Scope::Project,
                 "{file:?}"
             );
@@ -182,8 +182,8 @@ fn every_known_file_inside_the_project_needs_approval() {
 #[test]
 fn an_approved_project_server_runs_until_its_entry_changes() {
     let text = r#"{"mcpServers":{"a":{"command":"x"}}}"#;
-    let project = Path::new("/work/app");
-    let document = file("/work/app/.mcp.json", text);
+    let project = Path::new("/code/app");
+    let document = file("/code/app/.mcp.json", text);
     let mut layers = Layers::new();
     layers.project = project.into();
     layers.approvals = Approvals::new();
@@ -192,14 +192,14 @@ fn an_approved_project_server_runs_until_its_entry_changes() {
     assert_eq!(scope_of(&layers, "a"), Some(Scope::Project));
     // White space, order and comments are not the entry.
     layers.layers[0].document =
-        file("/work/app/.mcp.json", "{ \"mcpServers\": {\n\"a\": { \"command\": \"x\" } } }");
+        file("/code/app/.mcp.json", "{ \"mcpServers\": {\n\"a\": { \"command\": \"x\" } } }");
     assert_eq!(scope_of(&layers, "a"), Some(Scope::Project));
     layers.layers[0].document =
-        file("/work/app/.mcp.json", &text.replace("\"x\"", "\"x\",\"env\":{\"A\":\"1\"}"));
+        file("/code/app/.mcp.json", &text.replace("\"x\"", "\"x\",\"env\":{\"A\":\"1\"}"));
     assert_eq!(resolve(&layers).candidates[0].verdict, Verdict::Unapproved { changed: true });
     // Approved for one project is not approved for another.
-    layers.layers[0].document = file("/work/app/.mcp.json", text);
-    layers.project = "/work/evil".into();
+    layers.layers[0].document = file("/code/app/.mcp.json", text);
+    layers.project = "/code/evil".into();
     assert_eq!(resolve(&layers).candidates[0].verdict, Verdict::Unapproved { changed: false });
 }
 

@@ -10,7 +10,7 @@ use crate::matrix::{FIXTURES, Fixture, open};
 
 fn edit(fixture: &Fixture, text: &str, edit: &Edit) -> Result<String, EditError> {
     let mut options = ReadOptions::new(fixture.place);
-    options.project = Some(Path::new("/work/app"));
+    options.project = Some(Path::new("/code/app"));
     options.dialect = Some(fixture.dialect);
     edit_text(text, &options, edit)
 }
@@ -61,7 +61,7 @@ fn an_added_server_is_read_back_and_all_other_bytes_stay() {
             fixture.dialect
         );
         let mut options = ReadOptions::new(fixture.place);
-        options.project = Some(Path::new("/work/app"));
+        options.project = Some(Path::new("/code/app"));
         let document = read(text.as_bytes(), &options);
         let found = document.get("added").unwrap_or_else(|| panic!("{}\n{text}", fixture.dialect));
         assert_eq!(found.config, added(), "{}", fixture.dialect);
@@ -93,7 +93,7 @@ fn removing_any_server_leaves_the_others_as_they_are() {
                 fixture.dialect
             );
             let mut options = ReadOptions::new(fixture.place);
-            options.project = Some(Path::new("/work/app"));
+            options.project = Some(Path::new("/code/app"));
             options.dialect = Some(fixture.dialect);
             let after = read(text.as_bytes(), &options);
             let rest: Vec<_> = before
@@ -115,7 +115,7 @@ fn switching_off_and_on_again_where_the_dialect_can() {
             Ok(off) => {
                 assert_ne!(off, fixture.text, "{}", fixture.dialect);
                 let mut options = ReadOptions::new(fixture.place);
-                options.project = Some(Path::new("/work/app"));
+                options.project = Some(Path::new("/code/app"));
                 let document = read(off.as_bytes(), &options);
                 let by_field = document.get("time").is_some_and(|entry| !entry.config.enabled);
                 let by_list = document.switched_off.iter().any(|named| named.name == "time");
@@ -158,7 +158,7 @@ fn one_changed_setting_changes_one_value() {
             fixture.dialect
         );
         let mut options = ReadOptions::new(fixture.place);
-        options.project = Some(Path::new("/work/app"));
+        options.project = Some(Path::new("/code/app"));
         assert_eq!(read(text.as_bytes(), &options).get("time").unwrap().config, config, "{text}");
     }
 }

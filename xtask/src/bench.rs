@@ -10,6 +10,6 @@ const WORKSPACE: &str = "bench";
 pub(crate) fn task(arguments: &[String]) -> Result<(), String> {
     // Built where its own lock file is, so that the peers never enter ours.
     // Its own target directory too: one set for all builds of a machine would hide the runner.
-    run(cargo(["build", "--release", "--locked", "--target-dir", "target"]).current_dir(WORKSPACE))?;
+    run(cargo(["build", "--release", "--target-dir", "target"]).current_dir(WORKSPACE))?;
     run(Command::new(Path::new(WORKSPACE).join("target/release/bench-run")).args(arguments))
 }

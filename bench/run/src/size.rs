@@ -57,7 +57,7 @@ fn cost(root: &Path, package: &str) -> Result<Cost, String> {
     }
     let cpu = children_cpu_s();
     let begun = Instant::now();
-    let profile = ["--profile", "minimal", "--locked", "--jobs", "2"];
+    let profile = ["--profile", "minimal", "--jobs", "2"];
     worker::output(
         cargo(root).args(["build", "-p", package, "--target-dir"]).arg(&target).args(profile),
     )?;

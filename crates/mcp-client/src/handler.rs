@@ -20,8 +20,7 @@ use crate::{
 /// before it gets here.
 ///
 /// ```
-/// use futures::future::BoxFuture;
-/// use mcp_client::{ClientCapabilities, ElicitRequest, ElicitResult, Handler};
+/// use mcp_client::{BoxFuture, ClientCapabilities, ElicitRequest, ElicitResult, Handler};
 ///
 /// struct AskTheUser;
 /// impl Handler for AskTheUser {

@@ -28,6 +28,7 @@ mod rounds;
 mod tasks;
 mod types;
 
+pub use futures_core::future::BoxFuture;
 pub use mcp_jsonrpc::{Delivery, ErrorObject, Progress, RawJson, RequestId, ShapeError, Timeout};
 pub use mcp_transport::{CloseReport, ErrorClass};
 

@@ -23,6 +23,8 @@ mod stdio;
 pub mod testing;
 mod waiters;
 
+pub use futures_core::future::BoxFuture;
+
 #[cfg(feature = "stdio")]
 pub use crate::stdio::{Environment, OnStderr, ShutdownTimes, Stdio, StdioOptions};
 pub use crate::{

@@ -2,10 +2,10 @@
 
 use std::{borrow::Cow, fmt};
 
-use mcp_jsonrpc::RawJson;
+use mcp_jsonrpc::{ObjectWriter, RawJson};
 use serde::{
     Deserialize, Deserializer, Serialize, Serializer,
-    de::{self, DeserializeSeed, MapAccess, Visitor},
+    de::{self, DeserializeOwned, MapAccess, Visitor},
     ser::SerializeMap,
 };
 
@@ -196,41 +196,24 @@ impl<'de> Visitor<'de> for ContentVisitor {
 }
 
 /// Reads the rest of an object of which some members have been read already.
-fn rest<'de, T: Open, A: MapAccess<'de>>(
+fn rest<'de, T: Open + DeserializeOwned, A: MapAccess<'de>>(
     early: Vec<(Cow<'de, str>, RawJson)>,
     mut map: A,
 ) -> Result<T, A::Error> {
-    let mut slots = T::Slots::default();
-    for (key, value) in early {
-        // Named here, because this error knows no place; and its own words would quote the value.
-        let wrong =
-            |name: &str| de::Error::custom(format_args!("`{name}` is not what it should be"));
-        let name = key.clone();
-        T::member(&mut slots, key, &mut OneValue(&value)).map_err(|_| wrong(&name))?;
+    if !early.is_empty() {
+        // Rare enough to put the object together again and read it from its start.
+        let mut object = ObjectWriter::new();
+        for (name, value) in early {
+            object.raw(&name, &value);
+        }
+        while let Some(Key(name)) = map.next_key()? {
+            object.raw(&name, &map.next_value::<RawJson>()?);
+        }
+        return object.finish().decode().map_err(de::Error::custom);
     }
+    let mut slots = T::Slots::default();
     while let Some(Key(key)) = map.next_key()? {
         T::member(&mut slots, key, &mut map)?;
     }
     T::finish(slots)
-}
-
-/// The value of one member, as a map would give it.
-struct OneValue<'a>(&'a RawJson);
-
-impl<'de> MapAccess<'de> for OneValue<'_> {
-    type Error = serde_json::Error;
-
-    fn next_key_seed<K: DeserializeSeed<'de>>(
-        &mut self,
-        _: K,
-    ) -> Result<Option<K::Value>, Self::Error> {
-        Ok(None)
-    }
-
-    fn next_value_seed<V: DeserializeSeed<'de>>(
-        &mut self,
-        seed: V,
-    ) -> Result<V::Value, Self::Error> {
-        seed.deserialize(&mut serde_json::Deserializer::from_reader(self.0.as_str().as_bytes()))
-    }
 }

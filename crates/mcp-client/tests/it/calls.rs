@@ -226,7 +226,7 @@ async fn a_wrong_shape_names_the_member_and_never_quotes_it() {
         (r#"["secret"]"#, "expected an object, found an array"),
         (
             r#"{"content":[{"data":{"secret":1},"type":"image"}]}"#,
-            "content[0]: `data` is not what it should be",
+            "content[0]: data: expected a string, found an object",
         ),
     ] {
         let error = returned(result).await.unwrap_err();

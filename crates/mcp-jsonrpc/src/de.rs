@@ -21,6 +21,40 @@ pub(crate) fn from_str<'de, T: de::Deserialize<'de>>(text: &'de str) -> Result<T
     Ok(value)
 }
 
+/// Reads an object whose members `read` takes one by one, by name.
+pub(crate) fn members<'de>(
+    text: &'de str,
+    mut read: impl FnMut(&str, Value<'_, 'de>) -> Result<(), ShapeError>,
+) -> Result<(), ShapeError> {
+    let mut decoder = Decoder { scanner: Scanner::new(text), depth: 1 };
+    decoder.scanner.expect(b'{', "an object")?;
+    let mut first = true;
+    while !decoder.scanner.eat(b'}') {
+        if !first {
+            decoder.scanner.expect(b',', "a comma or the end of the object")?;
+        }
+        first = false;
+        let name = decoder.scanner.key()?;
+        read(&name, Value(&mut decoder))?;
+    }
+    decoder.scanner.expect_end()
+}
+
+/// The value of a member that is being read. It must be read or skipped, and can be only once.
+pub(crate) struct Value<'a, 'de>(&'a mut Decoder<'de>);
+
+impl<'de> Value<'_, 'de> {
+    #[inline]
+    pub(crate) fn decode<T: de::Deserialize<'de>>(self) -> Result<T, ShapeError> {
+        T::deserialize(self.0)
+    }
+
+    /// The value's text, which is thereby checked.
+    pub(crate) fn text(self) -> Result<&'de str, ShapeError> {
+        self.0.scanner.skip_value()
+    }
+}
+
 struct Decoder<'de> {
     scanner: Scanner<'de>,
     depth: u32,

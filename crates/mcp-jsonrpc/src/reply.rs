@@ -1,15 +1,11 @@
 //! The answer to a call, read no further than it takes to know whose it is.
 
-use std::{fmt, marker::PhantomData};
-
 use bytes::Bytes;
-use serde::{
-    Deserialize, Deserializer,
-    de::{self, DeserializeOwned, MapAccess, Visitor},
-};
+use serde::de::DeserializeOwned;
 
 use crate::{
-    decode::{Decoded, decode, error_object},
+    de::members,
+    decode::{Decoded, decode, error_object, request_id},
     id::RequestId,
     message::Message,
     peer::Failure,
@@ -73,14 +69,7 @@ impl Reply {
     pub fn decode<T: DeserializeOwned>(self) -> Result<T, Failure> {
         match self.body {
             Body::Result(raw) => raw.decode().map_err(Failure::Malformed),
-            Body::Frame(frame) => {
-                let text = std::str::from_utf8(&frame)
-                    .map_err(|_| Failure::Malformed(ShapeError::new("not UTF-8")))?;
-                let _scope = Backing::enter(&frame);
-                let answer = crate::de::from_str::<Answer<T>>(text);
-                let answer = answer.map_err(|error| error.without_member("result"));
-                answer.map_err(Failure::Malformed)?.outcome(&self.id)
-            }
+            Body::Frame(frame) => read(&frame, &self.id),
         }
     }
 
@@ -130,101 +119,28 @@ fn number(digits: &[u8]) -> Option<i64> {
     std::str::from_utf8(digits).ok()?.parse().ok()
 }
 
-/// A frame read as an answer whose result is a `T`.
-struct Answer<T> {
-    is_version_2: bool,
-    id: Option<i64>,
-    result: Option<T>,
-    error: Option<RawJson>,
-}
-
-impl<T> Answer<T> {
-    fn outcome(self, expected: &RequestId) -> Result<T, Failure> {
-        let problem = |text| Failure::Malformed(ShapeError::new(text));
-        if let Some(error) = self.error.filter(|error| !error.is_null()) {
-            return Err(Failure::Rejected(error_object(&error)));
+/// Reads `frame` as the answer to `expected`, and its result as a `T`.
+fn read<T: DeserializeOwned>(frame: &Bytes, expected: &RequestId) -> Result<T, Failure> {
+    let problem = |text| Failure::Malformed(ShapeError::new(text));
+    let text = std::str::from_utf8(frame).map_err(|_| problem("not UTF-8"))?;
+    let _scope = Backing::enter(frame);
+    let (mut is_version_2, mut id, mut result, mut error) = (false, None, None, None);
+    let read = members(text, |name, value| {
+        match name {
+            "jsonrpc" => is_version_2 = value.text()? == r#""2.0""#,
+            "id" => id = request_id(value.text()?),
+            "result" => result = Some(value.decode()?),
+            "error" => error = Some(value.decode::<RawJson>()?).filter(|error| !error.is_null()),
+            _ => drop(value.text()?),
         }
-        if !self.is_version_2 || self.id.is_none() || self.id != expected.as_integer() {
-            return Err(problem("not the answer it looked like"));
-        }
-        self.result.ok_or_else(|| problem("`result` is missing"))
+        Ok(())
+    });
+    read.map_err(Failure::Malformed)?;
+    if let Some(error) = error {
+        return Err(Failure::Rejected(error_object(&error)));
     }
-}
-
-impl<'de, T: DeserializeOwned> Deserialize<'de> for Answer<T> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_map(AnswerVisitor(PhantomData))
+    if !is_version_2 || id.as_ref() != Some(expected) {
+        return Err(problem("not the answer it looked like"));
     }
-}
-
-struct AnswerVisitor<T>(PhantomData<T>);
-
-impl<'de, T: DeserializeOwned> Visitor<'de> for AnswerVisitor<T> {
-    type Value = Answer<T>;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("an answer")
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Answer<T>, A::Error> {
-        let mut answer = Answer { is_version_2: false, id: None, result: None, error: None };
-        while let Some(member) = map.next_key::<Member>()? {
-            match member {
-                Member::Version => answer.is_version_2 = map.next_value::<IsVersion2>()?.0,
-                Member::Id => answer.id = Some(map.next_value()?),
-                Member::Result => answer.result = Some(map.next_value()?),
-                Member::Error => answer.error = Some(map.next_value()?),
-                Member::Other => drop(map.next_value::<de::IgnoredAny>()?),
-            }
-        }
-        Ok(answer)
-    }
-}
-
-enum Member {
-    Version,
-    Id,
-    Result,
-    Error,
-    Other,
-}
-
-impl<'de> Deserialize<'de> for Member {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct NameVisitor;
-        impl Visitor<'_> for NameVisitor {
-            type Value = Member;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a member's name")
-            }
-            fn visit_str<E: de::Error>(self, name: &str) -> Result<Member, E> {
-                Ok(match name {
-                    "jsonrpc" => Member::Version,
-                    "id" => Member::Id,
-                    "result" => Member::Result,
-                    "error" => Member::Error,
-                    _ => Member::Other,
-                })
-            }
-        }
-        deserializer.deserialize_identifier(NameVisitor)
-    }
-}
-
-struct IsVersion2(bool);
-
-impl<'de> Deserialize<'de> for IsVersion2 {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct VersionVisitor;
-        impl Visitor<'_> for VersionVisitor {
-            type Value = IsVersion2;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a version")
-            }
-            fn visit_str<E: de::Error>(self, version: &str) -> Result<IsVersion2, E> {
-                Ok(IsVersion2(version == "2.0"))
-            }
-        }
-        deserializer.deserialize_str(VersionVisitor)
-    }
+    result.ok_or_else(|| problem("`result` is missing"))
 }

@@ -51,14 +51,6 @@ impl ShapeError {
         self
     }
 
-    /// The same, told from inside the member `name`.
-    pub(crate) fn without_member(mut self, name: &str) -> Self {
-        if let Some(inner) = self.0.path.strip_prefix(name) {
-            self.0.path = inner.strip_prefix('.').unwrap_or(inner).into();
-        }
-        self
-    }
-
     pub(crate) fn inside_element(mut self, index: usize) -> Self {
         let separator =
             if self.0.path.is_empty() || self.0.path.starts_with('[') { "" } else { "." };

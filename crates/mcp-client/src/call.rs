@@ -36,6 +36,9 @@ impl fmt::Debug for ToolCall<'_> {
 impl Client {
     /// Calls a tool. Arguments are whatever serde writes as an object; `()` stands for none.
     ///
+    /// A tool of a 2025-11-25 server that runs only as a task is known as such from the last
+    /// [`list_tools`](Self::list_tools).
+    ///
     /// ```no_run
     /// # async fn example(client: mcp_client::Client) -> Result<(), mcp_client::CallError> {
     /// let arguments = std::collections::BTreeMap::from([("message", "hello")]);

@@ -95,7 +95,9 @@ impl Client {
 
     /// What is known of the link so far.
     pub fn diagnostics(&self) -> Diagnostics {
-        self.0.engine.outlet().diagnostics()
+        let mut diagnostics = self.0.engine.outlet().diagnostics();
+        diagnostics.noise = self.0.engine.shared().noise();
+        diagnostics
     }
 }
 

@@ -128,11 +128,11 @@ impl Dispatch {
         if !queue.delivering {
             queue.delivering = true;
             let this = self.clone();
-            tokio::spawn(async move { this.deliver() });
+            tokio::spawn(async move { this.deliver().await });
         }
     }
 
-    fn deliver(&self) {
+    async fn deliver(&self) {
         /// Also when the handler panics: the next event starts a new delivery.
         struct Delivering<'a>(&'a Dispatch);
         impl Drop for Delivering<'_> {
@@ -157,6 +157,8 @@ impl Dispatch {
             let panicking = Delivering(self);
             self.handler.event(event);
             std::mem::forget(panicking);
+            // Calls of ours may share this thread.
+            tokio::task::yield_now().await;
         }
     }
 

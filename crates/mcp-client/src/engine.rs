@@ -13,7 +13,7 @@ use std::{
 };
 
 use mcp_jsonrpc::{
-    CallId, CallLimits, Delivery, ErrorObject, Event, Failure, Message, Notification, Peer,
+    CallId, CallLimits, Delivery, ErrorObject, Event, Failure, Message, Noise, Notification, Peer,
     Progress, RawJson, Refused, Reply, Request, RequestId,
 };
 use mcp_transport::{CancelBy, CloseReport, Inbound, Inlet, Link, Outlet, SendError};
@@ -62,6 +62,7 @@ impl Engine {
             batch: Vec::new(),
             wakes: Vec::new(),
             events: Vec::new(),
+            noise: Noise::default(),
         };
         let driver = tokio::spawn(driver).abort_handle();
         Self { shared, driver, dispatch }
@@ -111,6 +112,11 @@ impl Shared {
     /// How the link ended, if it has.
     pub(crate) fn report(&self) -> Option<Arc<CloseReport>> {
         self.ended.borrow().clone()
+    }
+
+    /// Answers that nobody waited for.
+    pub(crate) fn noise(&self) -> Noise {
+        self.lock().peer.noise()
     }
 
     /// Makes a call. `params` gets the call's id, which is its progress token too.
@@ -291,6 +297,8 @@ struct Driver {
     batch: Vec<Inbound>,
     wakes: Vec<Waker>,
     events: Vec<Event>,
+    /// As of the last look, to tell when there is more.
+    noise: Noise,
 }
 
 impl Future for Driver {
@@ -309,6 +317,8 @@ impl Future for Driver {
                 Poll::Pending => return Poll::Pending,
             }
         }
+        // Whoever floods us without a pause must not stop the clock for everybody else.
+        this.expire(cx);
         cx.waker().wake_by_ref();
         Poll::Pending
     }
@@ -327,6 +337,11 @@ impl Driver {
                 _ => {}
             }
         }
+        let noise = core.peer.noise();
+        if noise != self.noise {
+            self.noise = noise;
+            tracing::debug!(?noise, "answers that nobody waits for");
+        }
         self.settle(core);
     }
 
@@ -344,7 +359,9 @@ impl Driver {
         if sleep.deadline() != due {
             sleep.as_mut().reset(due);
         }
-        if sleep.as_mut().poll(cx).is_pending() {
+        // A server that floods uses up what tokio lets a task do in one go, and a timer then says that
+        // it is not ready whatever the time. So the clock has the last word.
+        if sleep.as_mut().poll(cx).is_pending() && Instant::now() < due {
             return false;
         }
         core.peer.expire(now());

@@ -3,7 +3,7 @@
 use std::{fmt, sync::Arc, time::Duration};
 
 use mcp_jsonrpc::{Delivery, ErrorObject, Failure, Refused, ShapeError, Timeout};
-use mcp_transport::{CloseReport, ConnectError, ErrorClass};
+use mcp_transport::{CloseReport, ConnectError, Diagnostics, ErrorClass};
 
 /// Why no conversation came about.
 #[derive(Debug)]
@@ -24,8 +24,8 @@ pub enum HandshakeError {
         phase: &'static str,
         /// How long it had.
         limit: Duration,
-        /// The last it wrote to its standard error.
-        stderr: Vec<String>,
+        /// What it did instead.
+        diagnostics: Box<Diagnostics>,
     },
     /// The server said no.
     Rejected {
@@ -71,10 +71,14 @@ impl fmt::Display for HandshakeError {
         match self {
             HandshakeError::Connect(error) => error.fmt(f),
             HandshakeError::Closed { phase, report } => write!(f, "during `{phase}`: {report}"),
-            HandshakeError::TimedOut { phase, limit, stderr } => {
+            HandshakeError::TimedOut { phase, limit, diagnostics } => {
                 write!(f, "no answer to `{phase}` within {limit:?}")?;
-                match stderr.last() {
-                    Some(line) => write!(f, "; the server's last words: {line}"),
+                if let Some(line) = &diagnostics.first_skipped {
+                    let lines = diagnostics.skipped_lines;
+                    write!(f, "; it wrote {lines} lines that are no messages, the first: {line}")?;
+                }
+                match diagnostics.stderr.last() {
+                    Some(line) => write!(f, "; its last words: {line}"),
                     None => Ok(()),
                 }
             }

@@ -61,8 +61,8 @@ pub trait Handler: Send + Sync {
         Box::pin(async { Err(Refusal::new("this host has no roots")) })
     }
 
-    /// Hears of something. Called in order, one at a time, off the reading task; a handler that is
-    /// too slow for [`ClientOptions::max_events`](crate::ClientOptions::max_events) misses some.
+    /// Hears of something. Called in order, one at a time, on a task of the runtime: whoever has more
+    /// to do than to take a note should hand it to another task. A handler that is too slow for [`ClientOptions::max_events`](crate::ClientOptions::max_events) misses some.
     fn event(&self, event: ServerEvent) {
         let _ = event;
     }

@@ -20,6 +20,8 @@ use crate::{
 };
 
 const TASKS: &str = "io.modelcontextprotocol/tasks";
+/// Thirty years.
+const FAR_AWAY: Duration = Duration::from_secs(30 * 365 * 24 * 60 * 60);
 const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
 
 /// A conversation that has been opened.
@@ -73,7 +75,9 @@ impl<'a> Handshake<'a> {
         connector: &dyn Connect,
         options: &'a ClientOptions,
     ) -> Result<Self, HandshakeError> {
-        let deadline = Instant::now() + options.handshake_timeout;
+        // A limit beyond the clock's range is no limit.
+        let now = Instant::now();
+        let deadline = now.checked_add(options.handshake_timeout).unwrap_or(now + FAR_AWAY);
         let (engine, dispatch) = connect(connector, options, deadline).await?;
         Ok(Self {
             options,
@@ -198,7 +202,7 @@ impl<'a> Handshake<'a> {
         HandshakeError::TimedOut {
             phase,
             limit: self.options.handshake_timeout,
-            stderr: self.engine.outlet().diagnostics().stderr,
+            diagnostics: Box::new(self.engine.outlet().diagnostics()),
         }
     }
 }
@@ -211,7 +215,7 @@ async fn connect(
     let timed_out = |_| HandshakeError::TimedOut {
         phase: "connect",
         limit: options.handshake_timeout,
-        stderr: Vec::new(),
+        diagnostics: Box::default(),
     };
     let link = timeout_at(deadline, connector.connect()).await.map_err(timed_out)??;
     let dispatch = Dispatch::new(options.handler.clone(), options.max_events);

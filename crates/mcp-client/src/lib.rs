@@ -30,7 +30,7 @@ mod types;
 
 pub use futures_core::future::BoxFuture;
 pub use mcp_jsonrpc::{Delivery, ErrorObject, Progress, RawJson, RequestId, ShapeError, Timeout};
-pub use mcp_transport::{CloseReport, ErrorClass};
+pub use mcp_transport::{CloseReport, Diagnostics, ErrorClass};
 
 pub use crate::{
     call::ToolCall,

@@ -1,8 +1,8 @@
 //! What a link can tell about itself while it lives and when it ends.
 
-use std::{collections::VecDeque, fmt};
+use std::{borrow::Cow, collections::VecDeque, fmt};
 
-use mcp_jsonrpc::{Message, Reply, RequestId};
+use mcp_jsonrpc::{Message, Noise, Reply, RequestId};
 
 use crate::link::Inbound;
 
@@ -79,6 +79,8 @@ pub struct Diagnostics {
     pub first_skipped: Option<String>,
     /// Messages over the size limit.
     pub too_large: u64,
+    /// Answers that nobody waited for. Filled in by whoever matches answers to requests.
+    pub noise: Noise,
     /// The last messages in both directions, without their contents.
     pub frames: Vec<Frame>,
 }
@@ -111,7 +113,7 @@ pub struct Frame {
     /// The id of a request or an answer.
     pub id: Option<RequestId>,
     /// The method of a request or a notification.
-    pub method: Option<std::borrow::Cow<'static, str>>,
+    pub method: Option<Cow<'static, str>>,
     /// Whether it is an answer that says no.
     pub is_error: bool,
 }
@@ -123,7 +125,7 @@ impl Frame {
             Message::Notification(notification) => (None, Some(&notification.method), false),
             Message::Response(response) => (response.id.as_ref(), None, response.outcome.is_err()),
         };
-        Self { sent, id: id.cloned(), method: method.cloned(), is_error }
+        Self { sent, id: id.map(short_id), method: method.map(short_method), is_error }
     }
 }
 
@@ -138,8 +140,34 @@ impl Frame {
     }
 
     fn of_reply(reply: &Reply) -> Self {
-        Self { sent: false, id: Some(reply.id().clone()), method: None, is_error: false }
+        Self { sent: false, id: Some(short_id(reply.id())), method: None, is_error: false }
     }
+}
+
+/// Names are foreign text like everything else, and a record that is always kept must stay small.
+const LONGEST_NAME: usize = 128;
+
+#[expect(
+    clippy::ptr_arg,
+    reason = "a name of ours is borrowed for ever, which a `&str` would not say"
+)]
+fn short_method(method: &Cow<'static, str>) -> Cow<'static, str> {
+    match method {
+        Cow::Owned(text) if text.len() > LONGEST_NAME => Cow::Owned(beginning(text)),
+        method => method.clone(),
+    }
+}
+
+fn short_id(id: &RequestId) -> RequestId {
+    match id.as_text() {
+        Some(text) if text.len() > LONGEST_NAME => RequestId::from(beginning(text).as_str()),
+        _ => id.clone(),
+    }
+}
+
+fn beginning(text: &str) -> String {
+    let cut = text.char_indices().map(|(at, _)| at).take_while(|at| *at <= LONGEST_NAME).last();
+    format!("{}…", &text[..cut.unwrap_or(0)])
 }
 
 impl fmt::Display for Frame {

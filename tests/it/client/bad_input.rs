@@ -25,6 +25,7 @@ async fn noise_unknown_ids_and_duplicates_are_counted_and_the_connection_lives()
     // Twice five lines: a blank one is nothing at all.
     assert_eq!(diagnostics.skipped_lines, 10);
     assert_eq!(diagnostics.first_skipped.as_deref(), Some("Server v1.0 is listening"));
+    assert!(diagnostics.noise.unknown > 0 && diagnostics.noise.duplicate > 0, "{diagnostics:?}");
 }
 
 #[tokio::test]

@@ -76,3 +76,32 @@ async fn a_server_that_stops_listening_and_stays_cannot_hold_us() {
     assert_eq!(error.class(), mcp_client::ErrorClass::Transient);
     assert!(error.to_string().contains("initialize"), "{error}");
 }
+
+/// Without a pause between its lines tokio's budget for the reading task is always used up, which must
+/// not keep the time limit from being noticed.
+#[tokio::test]
+async fn a_program_that_floods_us_with_noise_is_given_up_in_time_and_shown() {
+    for noise in ["yes", "yes ''", "yes '{}'"] {
+        let mut command = mcp_transport::StdioOptions::new("sh");
+        command.args = vec!["-c".into(), format!("exec {noise}").into()];
+        let mut options = ClientOptions::default();
+        options.handshake_timeout = Duration::from_millis(300);
+        let server = Stdio::new(command);
+        let error = soon("an end", Client::connect(&server, options)).await.unwrap_err();
+        assert!(matches!(error, HandshakeError::TimedOut { .. }), "{noise}: {error}");
+        if noise == "yes" {
+            assert!(
+                error.to_string().contains("lines that are no messages, the first: y"),
+                "{error}"
+            );
+        }
+    }
+}
+
+#[tokio::test]
+async fn no_limit_is_a_limit_too() {
+    let mut options = ClientOptions::default();
+    options.handshake_timeout = Duration::MAX;
+    let client = connect(scripted(&[]), options).await;
+    soon("the end", client.close()).await;
+}

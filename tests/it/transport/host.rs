@@ -39,6 +39,12 @@ impl Host {
         self.try_ask(id, method, params).unwrap()
     }
 
+    /// A request with an id and a method that are text of any length.
+    pub(super) fn ask_as(&self, id: &str, method: &str) {
+        let request = Request::new(id, method.to_owned(), None);
+        self.outlet.send(Message::Request(request)).unwrap();
+    }
+
     pub(super) fn tell(&self, method: &'static str, params: &Value) -> u64 {
         let params = RawJson::encode(params).unwrap();
         self.outlet.send(Message::Notification(Notification::new(method, Some(params)))).unwrap()

@@ -72,6 +72,18 @@ async fn frames_tell_what_went_by_and_not_what_was_in_it() {
     assert!(!format!("{report:?}").contains("hunter2"));
 }
 
+#[tokio::test]
+async fn names_in_frames_are_cut_short() {
+    let mut host = run(StdioOptions::new("cat")).await;
+    let long = "é".repeat(100_000);
+    host.ask_as(&long, &long);
+    host.next().await;
+    let report = host.close().await;
+    // Ours was built at run time, and theirs came back: neither is kept whole.
+    assert!(format!("{report:?}").len() < 4_000, "{} bytes", format!("{report:?}").len());
+    assert!(report.diagnostics.frames.iter().all(|frame| frame.to_string().contains('…')));
+}
+
 #[test]
 fn options_do_not_show_their_values() {
     let mut options = StdioOptions::new("npx");

@@ -128,7 +128,8 @@ impl<T: Item> Channel<T> {
         }
         if !self.half_open {
             let copies = copies.into_iter().map(|message| item.with(message)).collect();
-            self.enqueue(now + delay, copies, reorder);
+            // A delay beyond the clock's range is felt as none rather than as a panic.
+            self.enqueue(now.checked_add(delay).unwrap_or(now), copies, reorder);
         }
         effect
     }

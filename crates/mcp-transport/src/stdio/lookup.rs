@@ -45,7 +45,10 @@ pub(super) fn find(
 
 /// A shell takes an empty entry for the current directory, which is how people get surprised.
 fn directories(path: &OsStr) -> Vec<PathBuf> {
-    std::env::split_paths(path).filter(|directory| !directory.as_os_str().is_empty()).collect()
+    let mut seen = std::collections::HashSet::new();
+    std::env::split_paths(path)
+        .filter(|directory| !directory.as_os_str().is_empty() && seen.insert(directory.clone()))
+        .collect()
 }
 
 #[cfg(unix)]

@@ -48,9 +48,12 @@ pub(super) fn link(
     stderr: Arc<StderrTail>,
     options: &StdioOptions,
 ) -> Link {
-    let state = State { stdin: Some(stdin), ..State::default() };
-    let shared =
-        Arc::new(Shared { state: Mutex::new(state), stderr, max_queued: options.max_queued });
+    let shared = Arc::new(Shared {
+        pipe: Mutex::new(Some(stdin)),
+        state: Mutex::new(State { is_open: true, ..State::default() }),
+        stderr,
+        max_queued: options.max_queued,
+    });
     let inlet = StdioInlet {
         shared: shared.clone(),
         stdout: Some(stdout),
@@ -64,6 +67,10 @@ pub(super) fn link(
 
 #[derive(Debug)]
 struct Shared {
+    /// The server's standard input, gone once closed. Locked while someone writes, which takes as
+    /// long as the kernel does; always before `state`, never after it.
+    pipe: Mutex<Option<ChildStdin>>,
+    /// Everything else. Never locked during a system call, or callers would queue up behind it.
     state: Mutex<State>,
     stderr: Arc<StderrTail>,
     max_queued: usize,
@@ -71,11 +78,12 @@ struct Shared {
 
 #[derive(Debug, Default)]
 struct State {
-    /// Gone once closed, by us or by the server.
-    stdin: Option<ChildStdin>,
+    /// Whether the server's standard input is.
+    is_open: bool,
+    /// What waits to be written.
     outgoing: Vec<u8>,
-    /// How much of `outgoing` is written.
-    written: usize,
+    /// How many bytes somebody is writing right now.
+    in_hand: usize,
     /// Bytes ever taken for sending; the ticket of a message is this number behind its last byte.
     taken: u64,
     /// Bytes ever written.
@@ -96,45 +104,84 @@ impl Shared {
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
+
+    fn pipe(&self) -> MutexGuard<'_, Option<ChildStdin>> {
+        self.pipe.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Closes the server's standard input, after whoever is writing to it.
+    fn hang_up(&self) {
+        *self.pipe() = None;
+        self.lock().is_open = false;
+    }
+
+    /// Writes as much as `pipe` takes of what waits, and of what is added in the meantime.
+    fn write(&self, mut pipe: MutexGuard<'_, Option<ChildStdin>>, cx: &mut Context<'_>) {
+        let mut chunk = Vec::new();
+        loop {
+            {
+                let mut state = self.lock();
+                if state.outgoing.is_empty() || !state.is_open {
+                    return;
+                }
+                // The emptied buffer of the last round is the one to fill next.
+                std::mem::swap(&mut state.outgoing, &mut chunk);
+                state.in_hand = chunk.len();
+            }
+            let (written, outcome) = write_chunk(pipe.as_mut(), &chunk, cx);
+            let mut state = self.lock();
+            state.flushed += written as u64;
+            state.in_hand = 0;
+            if written < chunk.len() {
+                chunk.drain(..written);
+                chunk.append(&mut state.outgoing);
+                state.outgoing = chunk;
+                if let Err(error) = outcome {
+                    // It no longer reads. Whether it is gone too, the inlet will find out.
+                    *pipe = None;
+                    state.is_open = false;
+                    state.failure = Some(error.to_string());
+                }
+                return;
+            }
+            chunk.clear();
+            if chunk.capacity() > KEPT_BUFFER {
+                chunk = Vec::new();
+            }
+        }
+    }
+}
+
+/// Writes as much of `chunk` as the pipe takes.
+fn write_chunk(
+    pipe: Option<&mut ChildStdin>,
+    chunk: &[u8],
+    cx: &mut Context<'_>,
+) -> (usize, io::Result<()>) {
+    let Some(pipe) = pipe else { return (0, Ok(())) };
+    let mut written = 0;
+    while written < chunk.len() {
+        match Pin::new(&mut *pipe).poll_write(cx, &chunk[written..]) {
+            Poll::Ready(Ok(count)) => written += count,
+            Poll::Ready(Err(error)) => return (written, Err(error)),
+            Poll::Pending => break,
+        }
+    }
+    (written, Ok(()))
 }
 
 impl State {
     fn pending(&self) -> usize {
-        self.outgoing.len() - self.written
-    }
-
-    /// Writes as much as the pipe takes.
-    fn write(&mut self, cx: &mut Context<'_>) {
-        while self.pending() > 0 {
-            let Some(stdin) = &mut self.stdin else { return };
-            match Pin::new(stdin).poll_write(cx, &self.outgoing[self.written..]) {
-                Poll::Ready(Ok(count)) => {
-                    self.written += count;
-                    self.flushed += count as u64;
-                }
-                Poll::Ready(Err(error)) => {
-                    // It no longer reads. Whether it is gone too, the inlet will find out.
-                    self.stdin = None;
-                    self.failure = Some(error.to_string());
-                    return;
-                }
-                Poll::Pending => return,
-            }
-        }
-        self.outgoing.clear();
-        self.written = 0;
-        if self.outgoing.capacity() > KEPT_BUFFER {
-            self.outgoing = Vec::new();
-        }
+        self.outgoing.len() + self.in_hand
     }
 }
 
 impl Outlet for Shared {
     fn send(&self, message: Message) -> Result<u64, SendError> {
-        let (ticket, driver) = {
+        let (ticket, is_alone) = {
             let mut guard = self.lock();
             let state = &mut *guard;
-            if state.closing || state.stdin.is_none() {
+            if state.closing || !state.is_open {
                 return Err(SendError::Closed);
             }
             let idle = state.pending() == 0;
@@ -151,13 +198,18 @@ impl Outlet for Shared {
             let ticket = state.taken;
             state.outgoing.push(b'\n');
             state.taken += 1;
-            if idle && !state.crowded {
-                state.crowded = true;
-                // If the pipe is full, the inlet's task registers for when it is not.
-                state.write(&mut Context::from_waker(Waker::noop()));
-            }
-            let driver = if state.pending() > 0 { state.driver.take() } else { None };
-            (ticket, driver)
+            let is_alone = idle && !state.crowded;
+            state.crowded = true;
+            (ticket, is_alone)
+        };
+        // Whoever holds the pipe may have looked for the last time, so this does not rely on it.
+        if is_alone && let Ok(pipe) = self.pipe.try_lock() {
+            self.write(pipe, &mut Context::from_waker(Waker::noop()));
+        }
+        // What is left, the inlet's task writes, and registers for when the pipe is no longer full.
+        let driver = {
+            let mut state = self.lock();
+            if state.pending() > 0 { state.driver.take() } else { None }
         };
         driver.into_iter().for_each(Waker::wake);
         Ok(ticket)
@@ -165,7 +217,7 @@ impl Outlet for Shared {
 
     fn poll_ready(&self, cx: &mut Context<'_>) -> Poll<()> {
         let mut state = self.lock();
-        if state.pending() < self.max_queued || state.closing || state.stdin.is_none() {
+        if state.pending() < self.max_queued || state.closing || !state.is_open {
             return Poll::Ready(());
         }
         state.waiting.add(cx);
@@ -227,22 +279,28 @@ impl Inlet for StdioInlet {
 impl StdioInlet {
     /// Writes what callers left in the buffer, and goes on with closing. Returns whether we are.
     fn drive_writes(&mut self, cx: &mut Context<'_>) -> bool {
-        let (closing, waiting) = {
+        {
             let mut state = self.shared.lock();
             state.crowded = false;
             match &mut state.driver {
                 Some(known) => known.clone_from(cx.waker()),
                 none => *none = Some(cx.waker().clone()),
             }
-            state.write(cx);
-            if state.closing && state.pending() == 0 || self.stdout.is_none() {
-                // The server takes this as its cue to end. One that reads no more never sees the
-                // rest of the buffer, and the signals that follow do not need it to.
-                state.stdin = None;
-            }
-            let room = state.pending() < self.shared.max_queued || state.stdin.is_none();
-            let waiting = if room { state.waiting.take() } else { Woken::default() };
-            (state.closing, waiting)
+        }
+        self.shared.write(self.shared.pipe(), cx);
+        let (closing, is_flushed) = {
+            let state = self.shared.lock();
+            (state.closing, state.pending() == 0)
+        };
+        if closing && is_flushed || self.stdout.is_none() {
+            // The server takes this as its cue to end. One that reads no more never sees the
+            // rest of the buffer, and the signals that follow do not need it to.
+            self.shared.hang_up();
+        }
+        let waiting = {
+            let mut state = self.shared.lock();
+            let room = state.pending() < self.shared.max_queued || !state.is_open;
+            if room { state.waiting.take() } else { Woken::default() }
         };
         waiting.wake();
         if closing && let Some(minder) = &mut self.minder {
@@ -262,8 +320,8 @@ impl StdioInlet {
         let already = batch.len();
         self.reader.finish(batch);
         self.note(&batch[already..]);
+        self.shared.hang_up();
         let mut state = self.shared.lock();
-        state.stdin = None;
         if let Some(error) = error {
             state.failure.get_or_insert(error.to_string());
         }
@@ -306,7 +364,7 @@ impl StdioInlet {
 
     /// Whether the server has closed its input.
     fn is_deaf(&self) -> bool {
-        self.shared.lock().stdin.is_none()
+        !self.shared.lock().is_open
     }
 
     fn set_exit(&self, exit: Option<Exit>) {
@@ -317,9 +375,10 @@ impl StdioInlet {
         if let Some(minder) = self.minder.take() {
             minder.detach();
         }
+        // Nobody is writing any more, so what has been written is known.
+        self.shared.hang_up();
         let diagnostics = self.shared.diagnostics();
         let mut state = self.shared.lock();
-        state.stdin = None;
         let reason = match state.failure.take() {
             _ if closing => CloseReason::Requested,
             // Writing to a server that has ended is a consequence, not a cause.
@@ -337,11 +396,8 @@ impl StdioInlet {
 impl Drop for StdioInlet {
     fn drop(&mut self) {
         // Nobody writes any more, so nobody may be left waiting for room.
-        let waiting = {
-            let mut state = self.shared.lock();
-            state.stdin = None;
-            state.waiting.take()
-        };
+        self.shared.hang_up();
+        let waiting = self.shared.lock().waiting.take();
         waiting.wake();
     }
 }

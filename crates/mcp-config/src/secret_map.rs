@@ -24,11 +24,8 @@ impl SecretMap {
         Self::default()
     }
 
-    pub(crate) fn with_capacity(capacity: usize) -> Self {
-        Self(Vec::with_capacity(capacity))
-    }
-
-    /// Sets `name` to `value`; returns what it was.
+    /// Sets `name` to `value`; returns what it was. For many at once, `extend` and `collect` sort
+    /// only once.
     pub fn insert(&mut self, name: impl Into<Box<str>>, value: SecretText) -> Option<SecretText> {
         let name = name.into();
         match self.find(&name) {
@@ -76,9 +73,17 @@ impl SecretMap {
 
 impl<K: Into<Box<str>>> Extend<(K, SecretText)> for SecretMap {
     fn extend<I: IntoIterator<Item = (K, SecretText)>>(&mut self, pairs: I) {
-        for (name, value) in pairs {
-            self.insert(name, value);
-        }
+        // Sorted once at the end: one by one, each would move all that follow it.
+        self.0.extend(pairs.into_iter().map(|(name, value)| (name.into(), value)));
+        self.0.sort_by(|(a, _), (b, _)| a.cmp(b));
+        self.0.dedup_by(|later, earlier| {
+            let same = later.0 == earlier.0;
+            if same {
+                // The sort is stable and the second goes: what was said last stays.
+                std::mem::swap(later, earlier);
+            }
+            same
+        });
     }
 }
 
@@ -102,5 +107,24 @@ impl IntoIterator for SecretMap {
 impl fmt::Debug for SecretMap {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.debug_map().entries(self.iter()).finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn many_at_once_are_as_one_by_one() {
+        let pairs = [("b", "1"), ("a", "2"), ("b", "3"), ("c", "4"), ("b", "5"), ("a", "6")];
+        let pairs = || pairs.iter().map(|(name, value)| (*name, SecretText::from(*value)));
+        let mut one_by_one = SecretMap::new();
+        pairs().for_each(|(name, value)| drop(one_by_one.insert(name, value)));
+        let mut at_once: SecretMap = pairs().collect();
+        assert_eq!(at_once, one_by_one);
+        assert_eq!(at_once.get("b").map(SecretText::expose), Some("5"));
+        at_once.extend([("a", SecretText::from("7")), ("0", SecretText::from("8"))]);
+        let all: Vec<_> = at_once.iter().map(|(name, value)| (name, value.expose())).collect();
+        assert_eq!(all, [("0", "8"), ("a", "7"), ("b", "5"), ("c", "4")]);
     }
 }

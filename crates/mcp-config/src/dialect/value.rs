@@ -117,7 +117,7 @@ impl Values<'_, '_, '_> {
         relaxed: bool,
     ) -> Read<(SecretMap, Vec<String>)> {
         let Some(members) = node.members() else { return self.wrong(node, "an object of strings") };
-        let (mut set, mut unset) = (SecretMap::with_capacity(members.len()), Vec::new());
+        let (mut set, mut unset) = (Vec::with_capacity(members.len()), Vec::new());
         for member in members {
             if member.key.is_empty() || member.key.contains(['=', '\0']) {
                 let expected = "a variable's name, without `=` or NUL";
@@ -127,24 +127,24 @@ impl Values<'_, '_, '_> {
                 unset.push(member.key.to_string());
             } else {
                 let value = self.scalar(&member.value, "a string", relaxed)?;
-                set.insert(&*member.key, SecretText(value));
+                set.push((&*member.key, SecretText(value)));
             }
         }
-        Ok((set, unset))
+        Ok((set.into_iter().collect(), unset))
     }
 
     pub(crate) fn headers(&mut self, node: &Node<'_>) -> Read<SecretMap> {
         let Some(members) = node.members() else { return self.wrong(node, "an object of strings") };
-        let mut headers = SecretMap::with_capacity(members.len());
+        let mut headers = Vec::with_capacity(members.len());
         for member in members {
             self.header_name(&member.key, node)?;
             let value = self.scalar(&member.value, "a string", false)?;
             if value.unexpanded().contains(['\r', '\n']) {
                 return self.wrong_as(&member.value, "a line break", "a header on one line");
             }
-            headers.insert(&*member.key, SecretText(value));
+            headers.push((&*member.key, SecretText(value)));
         }
-        Ok(headers)
+        Ok(headers.into_iter().collect())
     }
 
     fn header_name(&mut self, name: &str, node: &Node<'_>) -> Read<()> {
@@ -160,13 +160,13 @@ impl Values<'_, '_, '_> {
         let Some(members) = node.members() else {
             return self.wrong(node, "an object of variable names");
         };
-        let mut headers = SecretMap::with_capacity(members.len());
+        let mut headers = Vec::with_capacity(members.len());
         for member in members {
             self.header_name(&member.key, node)?;
             let variable = self.variable(&member.value)?;
-            headers.insert(&*member.key, SecretText(Template::from_parts(vec![variable], 32)));
+            headers.push((&*member.key, SecretText(Template::from_parts(vec![variable], 32))));
         }
-        Ok(headers)
+        Ok(headers.into_iter().collect())
     }
 
     pub(crate) fn bearer_variable(&mut self, node: &Node<'_>) -> Read<SecretText> {

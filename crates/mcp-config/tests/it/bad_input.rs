@@ -238,6 +238,20 @@ fn a_file_of_nothing_but_mistakes_stays_small_and_quick() {
 }
 
 #[test]
+fn an_environment_of_any_size_is_sorted_once() {
+    // Backwards, the worst order for a list that is kept sorted.
+    let members: Vec<String> = (0..200_000).rev().map(|n| format!("\"V{n:06}\":\"\"")).collect();
+    let env = members.join(",");
+    let text = format!(r#"{{"mcpServers":{{"a":{{"command":"x","env":{{{env}}}}}}}}}"#);
+    let document = read(text.as_bytes(), &ReadOptions::new(".mcp.json"));
+    let mcp_config::Transport::Stdio(stdio) = &document.get("a").unwrap().config.transport else {
+        panic!("a program");
+    };
+    assert_eq!(stdio.env.len(), 200_000);
+    assert!(stdio.env.iter().map(|(name, _)| name).is_sorted());
+}
+
+#[test]
 fn comments_where_the_tool_refuses_them_are_read_and_remarked_on() {
     let (names, said) =
         reading("{\n  // mine\n  \"mcpServers\": {\"a\": {\"command\": \"x\"},}\n}");

@@ -89,7 +89,7 @@ impl ImportPlan {
         {
             return ImportOutcome::NameTaken(rival.clone());
         }
-        if let Err(refusal) = resolution.policy.check(&entry.config, &current.env) {
+        if let Err(refusal) = resolution.policy.check_in(scope, &entry.config, &current.env) {
             return ImportOutcome::Refused(refusal);
         }
         match fits(dialect, &entry.config) {

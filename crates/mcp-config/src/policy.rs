@@ -8,6 +8,7 @@ use crate::{
     environment::Environment,
     glob,
     model::{ServerConfig, Transport},
+    scope::Scope,
 };
 
 /// What else loads once an enterprise document exists.
@@ -75,19 +76,45 @@ pub struct PolicyPart {
 /// Every document's policy put together: what [`resolve`](crate::resolve()) applies, and what a
 /// host checks again with [`Policy::check`] once variables are expanded.
 ///
-/// Deny lists of every scope add up. Allow lists narrow: a server must pass each one, so a user's
-/// list can't widen the enterprise's.
+/// Deny lists add up. Allow lists narrow: a server must pass each one, so a user's list can't widen
+/// the enterprise's. What a repository or a provider says binds only the servers it brings itself:
+/// neither may take one of the user's away.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct Policy {
     /// What else loads; `None` when there is no enterprise document.
     pub exclusivity: Option<Exclusivity>,
-    /// Every allow list in force.
+    /// Every allow list that binds every scope.
     pub allow: Vec<Vec<Matcher>>,
-    /// Every deny rule in force.
+    /// Every deny rule that binds every scope.
     pub deny: Vec<Matcher>,
     /// Nothing is allowed: a policy document could not be read.
     pub broken: bool,
+    /// Rules that bind only the scope they come from.
+    pub(crate) own: Vec<OwnRules>,
+}
+
+/// What a document without a say over others says about its own scope.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct OwnRules {
+    pub(crate) scope: Scope,
+    pub(crate) allow: Option<Vec<Matcher>>,
+    pub(crate) deny: Vec<Matcher>,
+}
+
+impl OwnRules {
+    /// Whether the rules of documents in `scope` bind no other.
+    pub(crate) fn only_bind(scope: Scope) -> bool {
+        matches!(scope, Scope::Project | Scope::Cloud)
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.allow.is_none() && self.deny.is_empty()
+    }
+
+    pub(crate) fn check(&self, config: &ServerConfig, env: &Environment) -> Result<(), Refusal> {
+        judge(&self.deny, self.allow.as_slice(), config, env)
+    }
 }
 
 /// Why policy refuses a server.
@@ -117,22 +144,46 @@ impl fmt::Display for Refusal {
 impl Policy {
     /// Whether `config` may be used. Variables are replaced as far as `env` knows them; call this
     /// again with an expanded server before connecting, since variables may have changed.
+    ///
+    /// These are the rules for every scope; [`Policy::check_in`] knows those of one scope as well.
     pub fn check(&self, config: &ServerConfig, env: &Environment) -> Result<(), Refusal> {
         if self.broken {
             return Err(Refusal::BrokenPolicy);
         }
-        if self.allow.is_empty() && self.deny.is_empty() {
-            return Ok(());
-        }
-        let target = Target::new(config, env);
-        if let Some(matcher) = self.deny.iter().find(|matcher| target.matches(matcher)) {
-            return Err(Refusal::Denied(matcher.clone()));
-        }
-        if self.allow.iter().all(|list| target.is_allowed_by(list)) {
-            Ok(())
-        } else {
-            Err(Refusal::NotAllowed)
-        }
+        judge(&self.deny, &self.allow, config, env)
+    }
+
+    /// Whether `config` may be used in `scope`: as [`Policy::check`], and by what the documents of
+    /// that scope say about their own servers.
+    pub fn check_in(
+        &self,
+        scope: Scope,
+        config: &ServerConfig,
+        env: &Environment,
+    ) -> Result<(), Refusal> {
+        self.check(config, env)?;
+        let mut own = self.own.iter().filter(|rules| rules.scope == scope);
+        own.try_for_each(|rules| rules.check(config, env))
+    }
+}
+
+fn judge(
+    deny: &[Matcher],
+    allow: &[Vec<Matcher>],
+    config: &ServerConfig,
+    env: &Environment,
+) -> Result<(), Refusal> {
+    if allow.is_empty() && deny.is_empty() {
+        return Ok(());
+    }
+    let target = Target::new(config, env);
+    if let Some(matcher) = deny.iter().find(|matcher| target.matches(matcher)) {
+        return Err(Refusal::Denied(matcher.clone()));
+    }
+    if allow.iter().all(|list| target.is_allowed_by(list)) {
+        Ok(())
+    } else {
+        Err(Refusal::NotAllowed)
     }
 }
 

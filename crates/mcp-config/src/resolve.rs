@@ -210,10 +210,10 @@ pub fn resolve(layers: &Layers) -> Resolution {
     settle_names(&mut candidates);
     settle_signatures(&mut candidates, &layers.env);
     Resolution {
+        inputs: combine::inputs(layers),
+        diagnostics: combine::diagnostics(layers, &candidates),
         candidates,
         policy,
-        inputs: combine::inputs(layers),
-        diagnostics: combine::diagnostics(layers),
         precedence: layers.precedence.clone(),
     }
 }
@@ -264,7 +264,7 @@ fn standing(
         }
         _ => {}
     }
-    if let Err(refusal) = policy.check(config, &layers.env) {
+    if let Err(refusal) = policy.check_in(candidate.scope, config, &layers.env) {
         return Verdict::Refused(refusal);
     }
     if candidate.scope == Scope::Project && layers.require_approval {

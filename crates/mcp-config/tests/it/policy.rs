@@ -107,6 +107,37 @@ fn a_users_list_narrows_and_never_widens() {
 }
 
 #[test]
+fn a_repositorys_or_providers_list_binds_only_what_it_brings_itself() {
+    let lists = [
+        r#"{"deniedMcpServers":[{"serverName":"a"},{"serverName":"theirs"}]}"#,
+        r#"{"allowedMcpServers":[{"serverName":"ours"}]}"#,
+    ];
+    for (scope, list) in
+        [Scope::Project, Scope::Cloud].into_iter().flat_map(|s| lists.map(|list| (s, list)))
+    {
+        let mut layers = Layers::new();
+        layers.require_approval = false;
+        layers.push(Scope::User, Document::from_servers("user", [program("a", "a")]));
+        let servers = [program("ours", "o"), program("theirs", "t")];
+        layers.push(scope, Document::from_servers("servers", servers));
+        layers.push(scope, file("/code/app/.claude/settings.json", list));
+        assert_eq!(active(&layers), ["a", "ours"], "{scope} {list}");
+        let resolution = resolve(&layers);
+        let said: Vec<String> = resolution.diagnostics.iter().map(ToString::to_string).collect();
+        assert_eq!(said.len(), 1, "{said:?}");
+        assert!(said[0].contains("list that would refuse servers"), "{said:?}");
+        let config = &resolution.candidates.iter().find(|c| c.scope == scope).unwrap().entry.config;
+        assert_eq!(resolution.policy.check(config, &layers.env), Ok(()));
+    }
+    // The user's own files still bind every scope.
+    let mut layers = Layers::new();
+    layers.require_approval = false;
+    layers.push(Scope::Project, Document::from_servers("project", [program("b", "b")]));
+    layers.push(Scope::User, file("~/.claude/settings.json", lists[1]));
+    assert!(active(&layers).is_empty());
+}
+
+#[test]
 fn a_policy_that_can_not_be_read_allows_nothing() {
     let servers = [(Scope::User, program("a", "a"))];
     for broken in

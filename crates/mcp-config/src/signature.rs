@@ -148,7 +148,7 @@ pub(crate) fn normalise(text: &str) -> Option<String> {
 }
 
 /// Percent escapes in one form: unreserved characters plain, the rest with capital digits.
-fn unescape(path: &str) -> String {
+pub(crate) fn unescape(path: &str) -> String {
     if !path.contains('%') {
         return path.to_owned();
     }

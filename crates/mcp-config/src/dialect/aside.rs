@@ -9,6 +9,7 @@ use super::{
     shape::Step,
 };
 use crate::{
+    diagnostic::Problem,
     document::{Input, NamedServer},
     policy::{Exclusivity, Matcher},
     scope::Scope,
@@ -162,7 +163,20 @@ fn matchers(
         match (text(name), argv, text(url)) {
             (Some(name), None, None) => matchers.push(Matcher::Name(name)),
             (None, Some(argv), None) => matchers.push(Matcher::Command(argv)),
-            (None, None, Some(pattern)) => matchers.push(Matcher::Url(pattern)),
+            (None, None, Some(pattern)) => {
+                let matcher = Matcher::Url(pattern);
+                if matcher.can_match() {
+                    matchers.push(matcher);
+                } else {
+                    let path = Path::Index(&path, index);
+                    let finding = Finding::error(Problem::WrongType, item.span.start).at(&path);
+                    let found = format!("a `{url}` that no address can match");
+                    fail_closed(
+                        reader,
+                        finding.found(found).expected("such as `https://*.example.com/*`"),
+                    );
+                }
+            }
             _ => {
                 let path = Path::Index(&path, index);
                 let expected = format!("exactly one of `{name}`, `{command}`, `{url}`");

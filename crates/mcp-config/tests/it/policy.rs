@@ -140,9 +140,12 @@ fn a_repositorys_or_providers_list_binds_only_what_it_brings_itself() {
 #[test]
 fn a_policy_that_can_not_be_read_allows_nothing() {
     let servers = [(Scope::User, program("a", "a"))];
-    for broken in
-        ["{", r#"{"deniedMcpServers":"evil"}"#, r#"{"allowedMcpServers":[{"serverNme":"a"}]}"#]
-    {
+    for broken in [
+        "{",
+        r#"{"deniedMcpServers":"evil"}"#,
+        r#"{"allowedMcpServers":[{"serverNme":"a"}]}"#,
+        r#"{"deniedMcpServers":[{"serverUrl":"htps://evil.test/*"}]}"#,
+    ] {
         let resolution = resolve(&with_managed(broken, &servers));
         assert_eq!(resolution.servers().count(), 0, "{broken}");
         assert!(

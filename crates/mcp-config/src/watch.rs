@@ -145,6 +145,12 @@ impl Drop for Watcher {
     }
 }
 
+/// Whether the system watches whatever stands at a path. Elsewhere it watches the folder itself.
+const WATCHES_PATHS: bool = cfg!(target_os = "macos");
+
+/// How often to look again for folders that come and go while the watch is being set up.
+const MAX_ROUNDS: usize = 8;
+
 /// The folders being watched.
 struct Folders {
     system: Box<dyn notify::Watcher + Send>,
@@ -155,17 +161,42 @@ struct Folders {
 impl Folders {
     /// Watches the nearest folder of each file that exists by now.
     fn follow(&mut self) -> notify::Result<()> {
-        let now: BTreeSet<PathBuf> =
-            self.files.iter().filter_map(|file| nearest_folder(file)).map(Path::to_owned).collect();
-        // A folder that was removed and made again is a new folder: forget what is gone.
-        self.watched.retain(|folder| now.contains(folder) && folder.is_dir());
-        for folder in now {
-            if !self.watched.contains(&folder) {
-                self.system.watch(&folder, RecursiveMode::NonRecursive)?;
-                self.watched.insert(folder);
+        if !WATCHES_PATHS {
+            // A folder that was removed and made again is another folder, even under the same
+            // number: only a new watch is sure to be on the one that is there now.
+            self.forget(|_| true);
+        }
+        let mut outcome = Ok(());
+        for _ in 0..MAX_ROUNDS {
+            let now = self.nearest();
+            self.forget(|folder| !now.contains(folder));
+            outcome = now.difference(&self.watched.clone()).try_for_each(|folder| {
+                self.system.watch(folder, RecursiveMode::NonRecursive)?;
+                self.watched.insert(folder.clone());
+                Ok(())
+            });
+            // What came or went before its watch began was not reported: look once more.
+            if outcome.is_ok() && self.nearest() == self.watched {
+                break;
             }
         }
-        Ok(())
+        outcome
+    }
+
+    fn forget(&mut self, which: impl Fn(&PathBuf) -> bool) {
+        let system = &mut self.system;
+        self.watched.retain(|folder| {
+            let forget = which(folder);
+            if forget {
+                // One that is gone is no longer watched anyway.
+                let _ = system.unwatch(folder);
+            }
+            !forget
+        });
+    }
+
+    fn nearest(&self) -> BTreeSet<PathBuf> {
+        self.files.iter().filter_map(|file| nearest_folder(file)).map(Path::to_owned).collect()
     }
 }
 

@@ -15,6 +15,10 @@ use crate::resolution::program;
 const PATIENCE: Duration = Duration::from_secs(30);
 
 fn watch(path: &Path) -> (Watcher, Receiver<Update>) {
+    watch_with(path, Duration::from_millis(10))
+}
+
+fn watch_with(path: &Path, quiet: Duration) -> (Watcher, Receiver<Update>) {
     let (send, updates) = mpsc::channel();
     let source = path.to_owned();
     let layers = move || {
@@ -22,10 +26,9 @@ fn watch(path: &Path) -> (Watcher, Receiver<Update>) {
         layers.layers = load(&[std::sync::Arc::new(FileSource::new(Scope::User, &source))]);
         layers
     };
-    let watcher =
-        Watcher::new(&[path.to_owned()], Duration::from_millis(10), layers, move |update| {
-            let _ = send.send(update);
-        });
+    let watcher = Watcher::new(&[path.to_owned()], quiet, layers, move |update| {
+        let _ = send.send(update);
+    });
     (watcher.unwrap(), updates)
 }
 
@@ -85,4 +88,21 @@ fn a_file_in_a_folder_that_does_not_exist_yet_is_noticed() {
     until(&updates, &["a"]);
     file.add(&program("b", "y")).unwrap();
     until(&updates, &["a", "b"]);
+}
+
+#[test]
+fn a_folder_removed_and_made_again_before_anyone_looked_is_still_watched() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join(".cursor/mcp.json");
+    let file = ConfigFile::new(&path);
+    file.add(&program("old", "x")).unwrap();
+    // Quiet for longer than it takes to remove and make a folder.
+    let (_watcher, updates) = watch_with(&path, Duration::from_millis(200));
+    for names in [["a", "b"], ["c", "d"]] {
+        fs::remove_dir_all(folder.path().join(".cursor")).unwrap();
+        file.add(&program(names[0], "x")).unwrap();
+        until(&updates, &names[..1]);
+        file.add(&program(names[1], "y")).unwrap();
+        until(&updates, &names);
+    }
 }

@@ -6,9 +6,11 @@ use crate::{
     diagnostic::{Diagnostic, printable},
     model::{ServerConfig, Transport},
     policy::Exclusivity,
+    redact::shown_args,
     resolve::{Candidate, Resolution, Rival, Verdict},
     scope::Precedence,
     signature::shown_url,
+    template::Template,
 };
 
 /// Why a server is or is not there. Printing it gives the answer in a few lines.
@@ -183,10 +185,8 @@ impl fmt::Display for Target<'_> {
         match &self.0.transport {
             Transport::Stdio(stdio) => {
                 out.write_str(&printable(stdio.command.unexpanded()))?;
-                stdio
-                    .args
-                    .iter()
-                    .try_for_each(|arg| write!(out, " {}", printable(arg.unexpanded())))?;
+                let args = shown_args(stdio.args.iter().map(Template::unexpanded));
+                args.iter().try_for_each(|arg| write!(out, " {arg}"))?;
                 match stdio.env.iter().map(|(name, _)| name).collect::<Vec<_>>().as_slice() {
                     [] => Ok(()),
                     names => write!(out, "  (sets {})", names.join(", ")),

@@ -25,6 +25,7 @@ mod model;
 mod name;
 mod places;
 mod policy;
+mod redact;
 mod resolve;
 mod schema;
 mod scope;

@@ -4,6 +4,7 @@ use std::{collections::BTreeMap, fmt, time::Duration};
 
 use crate::{
     name::ServerName,
+    redact::{Args, Line},
     secret_map::SecretMap,
     template::{SecretText, Template},
 };
@@ -19,7 +20,7 @@ use crate::{
 /// config.tools.deny.push("delete_*".into());
 /// # Ok::<(), mcp_config::NameError>(())
 /// ```
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, PartialEq)]
 #[non_exhaustive]
 pub struct ServerConfig {
     /// Its name: the key it stands under.
@@ -72,6 +73,28 @@ impl ServerConfig {
     }
 }
 
+impl fmt::Debug for ServerConfig {
+    // By hand because nobody knows what fields we do not understand may hold: their keys must do.
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let keys: Vec<&String> = self.extra.keys().collect();
+        out.debug_struct("ServerConfig")
+            .field("name", &self.name)
+            .field("transport", &self.transport)
+            .field("enabled", &self.enabled)
+            .field("timeouts", &self.timeouts)
+            .field("tools", &self.tools)
+            .field("always_load", &self.always_load)
+            .field("trust", &self.trust)
+            .field("limits", &self.limits)
+            .field("connect", &self.connect)
+            .field("era", &self.era)
+            .field("auth", &self.auth)
+            .field("description", &self.description)
+            .field("extra", &keys)
+            .finish()
+    }
+}
+
 /// How a server is reached: the `type` of an entry.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
@@ -117,7 +140,7 @@ impl Transport {
 }
 
 /// A program to start.
-#[derive(Clone, Debug, PartialEq, Default)]
+#[derive(Clone, PartialEq, Default)]
 #[non_exhaustive]
 pub struct Stdio {
     /// The program.
@@ -140,6 +163,21 @@ impl Stdio {
     /// A program without arguments.
     pub fn new(command: impl Into<Template>) -> Self {
         Self { command: command.into(), ..Self::default() }
+    }
+}
+
+impl fmt::Debug for Stdio {
+    // By hand because arguments may carry keys.
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.debug_struct("Stdio")
+            .field("command", &self.command)
+            .field("args", &Args(&self.args))
+            .field("env", &self.env)
+            .field("env_pass", &self.env_pass)
+            .field("env_unset", &self.env_unset)
+            .field("env_file", &self.env_file)
+            .field("cwd", &self.cwd)
+            .finish()
     }
 }
 
@@ -176,7 +214,7 @@ impl fmt::Debug for Remote {
         out.debug_struct("Remote")
             .field("url", &crate::signature::shown_url(self.url.unexpanded()))
             .field("headers", &self.headers)
-            .field("headers_helper", &self.headers_helper)
+            .field("headers_helper", &self.headers_helper.as_ref().map(Line))
             .field("oauth", &self.oauth)
             .field("tls", &self.tls)
             .field("env", &self.env)

@@ -6,9 +6,12 @@ mod address;
 
 use self::address::{Address, Pattern};
 use crate::{
+    diagnostic::printable,
     environment::Environment,
     model::{ServerConfig, Transport},
+    redact::shown_args,
     scope::Scope,
+    signature::shown_url,
 };
 
 /// What else loads once an enterprise document exists.
@@ -62,9 +65,12 @@ impl Matcher {
 impl fmt::Display for Matcher {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Name(name) => write!(out, "name `{name}`"),
-            Self::Command(line) => write!(out, "command `{}`", line.join(" ")),
-            Self::Url(pattern) => write!(out, "URL `{pattern}`"),
+            Self::Name(name) => write!(out, "name `{}`", printable(name)),
+            Self::Command(line) => {
+                let shown = shown_args(line.iter().map(String::as_str));
+                write!(out, "command `{}`", shown.join(" "))
+            }
+            Self::Url(pattern) => write!(out, "URL `{}`", printable(&shown_url(pattern))),
         }
     }
 }

@@ -9,8 +9,9 @@ use super::{
     shape::{Kind, Shape, Unit},
 };
 use crate::{
-    diagnostic::{Problem, printable},
+    diagnostic::Problem,
     model::{AlwaysLoad, AuthKind, ConnectMode, EraPin},
+    redact::shown_word,
     secret_map::SecretMap,
     template::{Part, SecretText, Syntax, Template},
     text::{Node, Value},
@@ -150,8 +151,8 @@ impl Values<'_, '_, '_> {
     fn header_name(&mut self, name: &str, node: &Node<'_>) -> Read<()> {
         let token = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
         if name.is_empty() || !name.bytes().all(token) {
-            let found = format!("the header name `{}`", printable(name));
-            return self.wrong_as(node, &found, "letters, digits and `-`");
+            // Not repeated: it may be a whole header, pasted with its value.
+            return self.wrong_as(node, "a header name that is none", "letters, digits and `-`");
         }
         Ok(())
     }
@@ -278,7 +279,7 @@ impl Values<'_, '_, '_> {
         }
         let expected = one_of(words.iter().map(|(word, _)| *word));
         let text = self.string(node, &expected)?;
-        self.wrong_as(node, &format!("`{}`", printable(text)), &expected)
+        self.wrong_as(node, &shown_word(text), &expected)
     }
 
     pub(crate) fn era(&mut self, node: &Node<'_>) -> Read<EraPin> {
@@ -289,7 +290,7 @@ impl Values<'_, '_, '_> {
             text if text.len() <= 32 && text.bytes().filter(|byte| *byte == b'-').count() >= 2 => {
                 Ok(EraPin::Version(text.to_owned()))
             }
-            text => self.wrong_as(node, &format!("`{}`", printable(text)), expected),
+            text => self.wrong_as(node, &shown_word(text), expected),
         }
     }
 
@@ -305,7 +306,7 @@ impl Values<'_, '_, '_> {
             .iter()
             .find(|(known, _)| known.replace('-', "_") == word.replace('-', "_"))
         else {
-            return self.wrong_as(node, &format!("`{}`", printable(word)), &expected);
+            return self.wrong_as(node, &shown_word(word), &expected);
         };
         let finding = Finding::note(Problem::Foreign, node.span.start).at(self.path);
         self.findings

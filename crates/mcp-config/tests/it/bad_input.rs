@@ -71,7 +71,7 @@ fn one_bad_entry_costs_only_itself_and_the_message_says_where_and_what() {
         ),
         (
             r#"{"url":"https://h/","headers":{"A B":"x"}}"#,
-            ".mcp.json:2:37: error: server `bad`: found the header name `A B` for `headers`, expected letters, digits and `-`",
+            ".mcp.json:2:37: error: server `bad`: found a header name that is none for `headers`, expected letters, digits and `-`",
         ),
         (
             r#"{"url":"https://h/","headers":{"A":"x\ny"}}"#,

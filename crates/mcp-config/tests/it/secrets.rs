@@ -14,10 +14,18 @@ const FILE: &str = r#"{"mcpServers":{
   "e":{"command":"x","env":{"A=B":"name-secret"}},
   "f":{"command":"x","env":{"A":{"deep":"deep-secret"}}},
   "g":{"type":"http","url":"https://h/${FROM_ENV}/mcp"},
-  "h":{"command":"${FROM_ENV}"}
+  "h":{"command":"${FROM_ENV}"},
+  "i":{"command":"x","args":["--api-key","arg-secret","--token=arg-token","-e","DB_PASSWORD=arg-password"],
+       "unheard":{"of":"extra-secret"}},
+  "j":{"url":"https://h/j","headersHelper":"get --secret helper-secret"},
+  "k":{"url":"https://h/","auth":"Bearer auth-secret"},
+  "l":{"url":"https://h/","type":"Type-secret"},
+  "m":{"command":"x","connect":"Connect-secret"},
+  "n":{"command":"x","era":"Era_secret"},
+  "o":{"url":"https://h/","headers":{"Authorization: Bearer colon-secret":""}}
 }}"#;
 
-const SECRETS: [&str; 11] = [
+const SECRETS: [&str; 21] = [
     "env-literal",
     "url-password",
     "query-secret",
@@ -29,6 +37,16 @@ const SECRETS: [&str; 11] = [
     "name-secret",
     "deep-secret",
     "value-from-env",
+    "arg-secret",
+    "arg-token",
+    "arg-password",
+    "extra-secret",
+    "helper-secret",
+    "auth-secret",
+    "Type-secret",
+    "Connect-secret",
+    "Era_secret",
+    "colon-secret",
 ];
 
 fn assert_silent(what: &str, text: &str) {
@@ -40,8 +58,8 @@ fn assert_silent(what: &str, text: &str) {
 #[test]
 fn no_debug_display_explanation_or_diagnostic_shows_a_secret() {
     let document = read(FILE.as_bytes(), &ReadOptions::new(".mcp.json"));
-    assert_eq!(document.entries.len(), 4);
-    assert_eq!(document.diagnostics.len(), 4);
+    assert_eq!(document.entries.len(), 6);
+    assert_eq!(document.diagnostics.len(), 10);
     assert_silent("a document", &format!("{document:?}"));
     for diagnostic in &document.diagnostics {
         assert_silent("a diagnostic", &diagnostic.to_string());
@@ -59,8 +77,11 @@ fn no_debug_display_explanation_or_diagnostic_shows_a_secret() {
     assert_silent("layers", &format!("{layers:?}"));
     let resolution = resolve(&layers);
     assert_silent("a resolution", &format!("{resolution:?}"));
-    assert_eq!(resolution.servers().count(), 4, "the others are duplicates");
-    for name in ["a", "b", "c", "d", "e", "f", "g", "h", "a2", "b2", "g2", "h2"] {
+    assert_eq!(resolution.servers().count(), 6, "the others are duplicates");
+    for name in [
+        "a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l", "m", "n", "o", "a2", "b2",
+        "g2", "h2", "i2", "j2",
+    ] {
         assert_silent("an explanation", &resolution.explain(name).to_string());
         assert_silent("an explanation", &format!("{:?}", resolution.explain(name)));
     }

@@ -1,6 +1,6 @@
 //! What is wrong or worth knowing about a file, and exactly where.
 
-use std::{fmt, sync::Arc};
+use std::{borrow::Cow, fmt, sync::Arc};
 
 /// A line and a column, both counted from one; columns count characters, as editors do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -24,9 +24,11 @@ pub struct Place {
 
 impl fmt::Display for Place {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // A repository chooses the names of its files.
+        out.write_str(&escaped(&self.file))?;
         match self.position {
-            Some(Position { line, column }) => write!(out, "{}:{line}:{column}", self.file),
-            None => out.write_str(&self.file),
+            Some(Position { line, column }) => write!(out, ":{line}:{column}"),
+            None => Ok(()),
         }
     }
 }
@@ -152,17 +154,25 @@ impl fmt::Display for Diagnostic {
 
 /// Text from a file, made safe to show: control and invisible characters escaped, cut at 60.
 pub(crate) fn printable(text: &str) -> String {
+    match text.char_indices().nth(60) {
+        Some((end, _)) => escaped(&text[..end]).into_owned() + "…",
+        None => escaped(text).into_owned(),
+    }
+}
+
+/// The same at full length, for what is of no use in part, such as paths.
+pub(crate) fn escaped(text: &str) -> Cow<'_, str> {
+    let unsafe_to_show = |c: char| c.is_control() || crate::name::is_invisible(c);
+    if !text.contains(unsafe_to_show) {
+        return Cow::Borrowed(text);
+    }
     let mut shown = String::new();
-    for (count, c) in text.chars().enumerate() {
-        if count == 60 {
-            shown.push('…');
-            break;
-        }
-        if c.is_control() || crate::name::is_invisible(c) {
+    for c in text.chars() {
+        if unsafe_to_show(c) {
             shown.extend(c.escape_unicode());
         } else {
             shown.push(c);
         }
     }
-    shown
+    Cow::Owned(shown)
 }

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use crate::{
-    diagnostic::{Diagnostic, printable},
+    diagnostic::{Diagnostic, escaped, printable},
     model::{ServerConfig, Transport},
     policy::Exclusivity,
     redact::shown_args,
@@ -173,7 +173,8 @@ struct Source<'c>(&'c Candidate);
 impl fmt::Display for Source<'_> {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Candidate { entry, scope, .. } = self.0;
-        write!(out, "{scope} scope, {} ({}, {})", entry.place, entry.dialect, entry.place.pointer)
+        let pointer = escaped(&entry.place.pointer);
+        write!(out, "{scope} scope, {} ({}, {pointer})", entry.place, entry.dialect)
     }
 }
 
@@ -187,7 +188,13 @@ impl fmt::Display for Target<'_> {
                 out.write_str(&printable(stdio.command.unexpanded()))?;
                 let args = shown_args(stdio.args.iter().map(Template::unexpanded));
                 args.iter().try_for_each(|arg| write!(out, " {arg}"))?;
-                match stdio.env.iter().map(|(name, _)| name).collect::<Vec<_>>().as_slice() {
+                match stdio
+                    .env
+                    .iter()
+                    .map(|(name, _)| printable(name))
+                    .collect::<Vec<_>>()
+                    .as_slice()
+                {
                     [] => Ok(()),
                     names => write!(out, "  (sets {})", names.join(", ")),
                 }

@@ -3,7 +3,7 @@
 use std::{fmt::Write as _, sync::Arc};
 
 use crate::{
-    diagnostic::{Diagnostic, Place, Problem, Severity},
+    diagnostic::{Diagnostic, Place, Problem, Severity, printable},
     document::escape_pointer,
     text::{Cursor, Node},
 };
@@ -56,7 +56,12 @@ impl<'p> Path<'p> {
         }
     }
 
-    /// The last key, for messages.
+    /// The last key, safe to print.
+    pub(crate) fn shown(&self) -> String {
+        printable(self.name())
+    }
+
+    /// The last key as it is written.
     pub(crate) fn name(&self) -> &'p str {
         match self {
             Self::Root => "the file",
@@ -99,7 +104,7 @@ impl Finding {
     pub(crate) fn wrong(node: &Node<'_>, path: &Path<'_>, expected: &str) -> Self {
         Self::error(Problem::WrongType, node.span.start)
             .at(path)
-            .found(format!("{} for `{}`", node.kind(), path.name()))
+            .found(format!("{} for `{}`", node.kind(), path.shown()))
             .expected(expected)
     }
 

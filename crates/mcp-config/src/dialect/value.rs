@@ -41,7 +41,7 @@ impl Values<'_, '_, '_> {
 
     pub(crate) fn wrong_as<T>(&mut self, node: &Node<'_>, found: &str, expected: &str) -> Read<T> {
         let finding = Finding::wrong(node, self.path, expected);
-        self.findings.add(finding.found(format!("{found} for `{}`", self.path.name())));
+        self.findings.add(finding.found(format!("{found} for `{}`", self.path.shown())));
         Err(Dropped)
     }
 
@@ -76,7 +76,7 @@ impl Values<'_, '_, '_> {
         let edge = |byte: Option<&u8>| byte.is_some_and(u8::is_ascii_whitespace);
         if edge(bytes.first()) || edge(bytes.last()) {
             let finding = Finding::note(Problem::Foreign, node.span.start).at(self.path);
-            let found = format!("white space at the start or end of `{}`", self.path.name());
+            let found = format!("white space at the start or end of `{}`", self.path.shown());
             self.findings.add(finding.found(found).hint("kept; check whether it is meant"));
         }
     }
@@ -100,7 +100,7 @@ impl Values<'_, '_, '_> {
         };
         if !numbers_are_fine {
             let finding = Finding::warning(Problem::WrongType, node.span.start).at(self.path);
-            let found = format!("{} in `{}`", node.kind(), self.path.name());
+            let found = format!("{} in `{}`", node.kind(), self.path.shown());
             self.findings.add(finding.found(found).expected(expected).hint("read as text"));
         }
         Ok(Template::literal(text))
@@ -120,8 +120,8 @@ impl Values<'_, '_, '_> {
         let Some(members) = node.members() else { return self.wrong(node, "an object of strings") };
         let (mut set, mut unset) = (Vec::with_capacity(members.len()), Vec::new());
         for member in members {
-            if member.key.is_empty() || member.key.contains(['=', '\0']) {
-                let expected = "a variable's name, without `=` or NUL";
+            if member.key.is_empty() || member.key.contains(|c: char| c == '=' || c.is_control()) {
+                let expected = "a variable's name, without `=` or control characters";
                 return self.wrong_as(&member.value, "an impossible variable", expected);
             }
             if matches!(member.value.value, Value::Null) && relaxed {
@@ -240,7 +240,7 @@ impl Values<'_, '_, '_> {
         let number = self.number(node, expected)?;
         if unit == Unit::MillisFromOneSecond && number < 1000.0 {
             let finding = Finding::warning(Problem::Foreign, node.span.start).at(self.path);
-            let found = format!("less than a second for `{}`", self.path.name());
+            let found = format!("less than a second for `{}`", self.path.shown());
             self.findings
                 .add(finding.found(found).expected("milliseconds, 1000 or more").hint("ignored"));
             return Ok(None);
@@ -310,7 +310,7 @@ impl Values<'_, '_, '_> {
         };
         let finding = Finding::note(Problem::Foreign, node.span.start).at(self.path);
         self.findings
-            .add(finding.found(format!("`{word}` for `{}`", self.path.name())).expected(expected));
+            .add(finding.found(format!("`{word}` for `{}`", self.path.shown())).expected(expected));
         Ok(*kind)
     }
 

@@ -131,3 +131,29 @@ fn what_policy_took_away_says_so() {
 "
     );
 }
+
+#[test]
+fn no_text_from_a_file_reaches_the_terminal_unescaped() {
+    let text = r#"{"mcpServers":{
+        "a":{"command":"x\u001b[2J","args":["\u001b[2J"],"env":{"A\u001b[2J":"1"}},
+        "b":{"command":"x","\u001b[2J":1,"tools":{"\u001b[2J":"1"},"args":["\u001b[2J",{}]},
+        "c":{"url":"https://h/\u001b[2J","headers":{"\u001b[2J":"1"}},
+        "d":{"command":"x","type":"\u001b[2J"}}}"#;
+    let mut layers = Layers::new();
+    layers.push(Scope::User, file("/code/\u{1b}[2J/.mcp.json", text));
+    // What a host adds is not read, so not refused either.
+    let mut server = program("e", "x");
+    if let mcp_config::Transport::Stdio(stdio) = &mut server.transport {
+        stdio.env.insert("E\u{1b}[2J", "1".into());
+    }
+    layers.push(Scope::Dynamic, Document::from_servers("session\u{1b}[2J", [server]));
+    let resolution = resolve(&layers);
+    assert!(resolution.get("a").is_none(), "a variable's name has no control characters");
+    for name in ["a", "b", "c", "d", "e", "\u{1b}[2J"] {
+        let shown = resolution.explain(name).to_string();
+        assert!(!shown.contains('\u{1b}'), "{shown:?}");
+    }
+    for diagnostic in &resolution.diagnostics {
+        assert!(!diagnostic.to_string().contains('\u{1b}'), "{diagnostic:?}");
+    }
+}

@@ -73,6 +73,8 @@ pub enum Problem {
     Foreign,
     /// A committed file tried to approve its own servers, or a lower scope to write policy.
     Ignored,
+    /// There was more to say than there is room for.
+    Omitted,
     /// A cloud provider failed, or its answer is stale.
     Provider,
 }

@@ -129,7 +129,8 @@ impl Finding {
     }
 }
 
-/// A file made of nothing but mistakes should not take more memory than some screens of them.
+/// A file made of nothing but mistakes should not take more memory than some screens of them. Errors
+/// are counted apart: no number of remarks may hide one.
 const MAX_FINDINGS: usize = 1000;
 
 /// Turns findings into diagnostics with positions.
@@ -139,7 +140,12 @@ pub(crate) struct Findings<'t> {
     /// The key of the entry being read; one buffer for all of them.
     server: String,
     in_server: bool,
-    pub(crate) list: Vec<Diagnostic>,
+    list: Vec<Diagnostic>,
+    errors: usize,
+    /// How many there was no room for.
+    dropped: usize,
+    /// Where the text ends.
+    end: usize,
 }
 
 impl<'t> Findings<'t> {
@@ -151,6 +157,9 @@ impl<'t> Findings<'t> {
             server: String::new(),
             in_server: false,
             list: Vec::new(),
+            errors: 0,
+            dropped: 0,
+            end: text.len(),
         }
     }
 
@@ -172,13 +181,32 @@ impl<'t> Findings<'t> {
         Place { file: Arc::clone(&self.file), position: Some(self.cursor.at(offset)), pointer }
     }
 
+    /// Whether a finding of this severity would only be counted, so that its words need no thought.
+    pub(crate) fn is_full(&self, severity: Severity) -> bool {
+        let others = self.list.len() - self.errors;
+        MAX_FINDINGS <= if severity == Severity::Error { self.errors } else { others }
+    }
+
     pub(crate) fn add(&mut self, finding: Finding) {
-        if self.list.len() >= MAX_FINDINGS {
+        if self.is_full(finding.severity) {
+            self.dropped += 1;
             return;
         }
+        self.errors += usize::from(finding.severity == Severity::Error);
         let Finding { severity, problem, offset, pointer, found, expected, hint } = finding;
         let place = self.place(offset, pointer);
         let server = self.in_server.then(|| self.server.clone());
         self.list.push(Diagnostic { place, severity, problem, server, found, expected, hint });
+    }
+
+    /// Everything found; the last one says how many more there were.
+    pub(crate) fn finish(mut self) -> Vec<Diagnostic> {
+        if self.dropped > 0 {
+            let place = self.place(self.end, String::new());
+            let found = format!("{} more findings", self.dropped);
+            let more = Diagnostic::of_file(&self.file, Severity::Hint, Problem::Omitted, found);
+            self.list.push(Diagnostic { place, ..more.hint("not listed") });
+        }
+        self.list
     }
 }

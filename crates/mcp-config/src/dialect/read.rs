@@ -89,7 +89,7 @@ fn read_text(text: &str, options: &ReadOptions<'_>, document: &mut Document) {
             findings.add(Finding::error(Problem::Syntax, offset).found(found).expected(expected));
         }
     }
-    document.diagnostics = findings.list;
+    document.diagnostics = findings.finish();
 }
 
 /// The entry is not used; why has been added to the findings.

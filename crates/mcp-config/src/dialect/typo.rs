@@ -5,7 +5,7 @@ use super::{
     shape::{Field, Shape},
 };
 use crate::{
-    diagnostic::{Problem, printable},
+    diagnostic::{Problem, Severity, printable},
     dialect::Dialect,
     text::Member,
 };
@@ -17,10 +17,11 @@ pub(crate) fn note_unknown(
     path: &Path<'_>,
     shape: &Shape,
 ) {
-    let near = nearest(&member.key, shape.known_keys());
-    let hint = near
-        .map(|near| format!("did you mean `{near}`?"))
-        .or_else(|| other_spelling(&member.key, shape));
+    let hint = guess(findings, || {
+        nearest(&member.key, shape.known_keys())
+            .map(|near| format!("did you mean `{near}`?"))
+            .or_else(|| other_spelling(&member.key, shape))
+    });
     note(findings, member, path, hint);
 }
 
@@ -31,8 +32,16 @@ pub(crate) fn note_unknown_in(
     path: &Path<'_>,
     fields: &[Field],
 ) {
-    let near = nearest(&member.key, fields.iter().map(|field| field.key));
-    note(findings, member, path, near.map(|near| format!("did you mean `{near}`?")));
+    let hint = guess(findings, || {
+        let near = nearest(&member.key, fields.iter().map(|field| field.key));
+        near.map(|near| format!("did you mean `{near}`?"))
+    });
+    note(findings, member, path, hint);
+}
+
+/// A guess costs far more than reading the key: none is made that nobody would see.
+fn guess(findings: &Findings<'_>, guess: impl Fn() -> Option<String>) -> Option<String> {
+    if findings.is_full(Severity::Warning) { None } else { guess() }
 }
 
 fn note(findings: &mut Findings<'_>, member: &Member<'_>, path: &Path<'_>, hint: Option<String>) {

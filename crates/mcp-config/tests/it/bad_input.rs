@@ -227,7 +227,9 @@ fn a_file_of_nothing_but_mistakes_stays_small_and_quick() {
     let entries: Vec<String> = (0..50_000).map(|i| format!("\"s{i}\":{{\"args\":{i}}}")).collect();
     let text = format!("{{\"mcpServers\":{{{}}}}}", entries.join(","));
     let document = read(text.as_bytes(), &ReadOptions::new(".mcp.json"));
-    assert_eq!((document.entries.len(), document.diagnostics.len()), (0, 1000));
+    assert_eq!((document.entries.len(), document.diagnostics.len()), (0, 1001));
+    let more = document.diagnostics.last().unwrap();
+    assert_eq!((more.problem, more.found.as_str()), (Problem::Omitted, "49000 more findings"));
     // Variables that are opened and never closed, a megabyte of them.
     let text = format!(
         "{{\"mcpServers\":{{\"a\":{{\"command\":\"x\",\"args\":[\"{}\"]}}}}}}",
@@ -235,6 +237,18 @@ fn a_file_of_nothing_but_mistakes_stays_small_and_quick() {
     );
     let (names, _) = reading(&text);
     assert_eq!(names, ["a"]);
+}
+
+#[test]
+fn an_error_is_told_after_any_number_of_remarks() {
+    let fields: Vec<String> = (0..3000).map(|i| format!("\"unheard-of-{i}\":1")).collect();
+    let entry = format!("{{\"command\":\"x\",{}}}", fields.join(","));
+    let text = format!("{{\"mcpServers\":{{\"a\":{entry},\"b\":{{\"command\":3}}}}}}");
+    let document = read(text.as_bytes(), &ReadOptions::new(".mcp.json"));
+    let errors = document.diagnostics.iter().filter(|d| d.severity == Severity::Error);
+    assert_eq!(errors.map(|error| error.server.as_deref()).collect::<Vec<_>>(), [Some("b")]);
+    assert_eq!(document.diagnostics.len(), 1002);
+    assert_eq!(document.diagnostics[1001].found, "2000 more findings");
 }
 
 #[test]

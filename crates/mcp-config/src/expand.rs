@@ -252,7 +252,8 @@ impl Expander<'_> {
         Ok(text)
     }
 
-    /// As in a shell, a variable set to nothing counts as set; `:-` is for unset ones alone here.
+    /// A variable set to nothing counts as set: `:-` is for unset ones alone here, as `-` is in a
+    /// shell.
     fn variable(&self, name: &str) -> Option<&str> {
         let own = self.entry_env.and_then(|env| env.get(name)).map(SecretText::expose);
         own.or_else(|| self.env.get(name))

@@ -34,7 +34,7 @@ pub(crate) fn update(path: &Path, access: Access, change: Change<'_>) -> Result<
     // Through a link to the file it stands for: people keep their configuration elsewhere.
     let target = match fs::canonicalize(path) {
         Ok(target) => target,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => path.to_owned(),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => end_of_links(path),
         Err(error) => return Err(FileError::Io("open", path.to_owned(), error)),
     };
     let failed = |action| {
@@ -60,6 +60,19 @@ pub(crate) fn update(path: &Path, access: Access, change: Change<'_>) -> Result<
         return temporary.replace(&target).map_err(failed("replace"));
     }
     Err(FileError::Contended(path.to_owned()))
+}
+
+/// Where a file at `path` would come to be, if that is a link to one that does not exist yet.
+fn end_of_links(path: &Path) -> PathBuf {
+    // As many as Linux follows. A ring of links is another error and does not come here.
+    const MAX_LINKS: usize = 40;
+    let mut path = path.to_owned();
+    for _ in 0..MAX_LINKS {
+        let Ok(next) = fs::read_link(&path) else { break };
+        // Relative to the folder the link is in; an absolute one replaces it all.
+        path = path.parent().unwrap_or(Path::new("")).join(next);
+    }
+    path
 }
 
 /// The bytes of a regular file, `None` if there is none. Refuses what could block or fill memory.

@@ -109,6 +109,19 @@ fn permissions_and_links_are_kept_and_new_files_are_private() {
     assert_eq!((mode(&fresh.path), names(&fresh)), (0o640, vec!["a".to_owned(), "b".to_owned()]));
 }
 
+#[cfg(unix)]
+#[test]
+fn a_link_to_a_file_that_does_not_exist_yet_stays_a_link() {
+    let folder = tempfile::tempdir().unwrap();
+    let (link, second) = (folder.path().join("link.json"), folder.path().join("second.json"));
+    std::os::unix::fs::symlink("second.json", &link).unwrap();
+    std::os::unix::fs::symlink(folder.path().join("dotfiles/mcp.json"), &second).unwrap();
+    ConfigFile::new(&link).add(&program("a", "x")).unwrap();
+    assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+    assert!(fs::symlink_metadata(&second).unwrap().is_symlink());
+    assert_eq!(names(&ConfigFile::new(folder.path().join("dotfiles/mcp.json"))), ["a"]);
+}
+
 #[test]
 fn changes_from_many_threads_are_all_kept() {
     let folder = tempfile::tempdir().unwrap();

@@ -234,7 +234,12 @@ fn plain_name(card: &Card) -> &str {
 /// Hashes of everything that counts as calling a tool by its name.
 fn name_hashes(card: &Card) -> Vec<u64> {
     let name = fold::key(start_of(&card.name, NAME));
-    let full = fold::key(start_of(&card.server, NAME)) + &name;
+    // A name without letters leaves nothing but the server's, which calls none of its tools.
+    let full = if name.is_empty() {
+        String::new()
+    } else {
+        fold::key(start_of(&card.server, NAME)) + &name
+    };
     let mut hashes: Vec<u64> = [fold::key(start_of(&card.id, 2 * NAME)), full, name]
         .iter()
         .filter(|key| !key.is_empty())

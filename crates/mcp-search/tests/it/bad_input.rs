@@ -102,6 +102,16 @@ fn names_of_only_punctuation_can_be_selected() {
 }
 
 #[test]
+fn a_name_of_only_punctuation_is_not_called_by_its_servers_name() {
+    let index: Index =
+        [Card::new("1", "weather", "--"), Card::new("2", "weather", "now")].into_iter().collect();
+    let results = search(&index, "weather");
+    assert_eq!(results.hits.len(), 2);
+    assert!(results.hits.iter().all(|hit| !hit.named));
+    assert!(search(&index, "weather/now").hits[0].named);
+}
+
+#[test]
 fn right_to_left_text_is_text() {
     let index = index("h/מזג_אוויר: תחזית מזג האוויר לעיר\n a/طقس: حالة الطقس في المدينة");
     assert_eq!(found(&index, "תחזית"), "h/מזג_אוויר");

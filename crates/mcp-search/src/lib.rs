@@ -17,6 +17,7 @@ mod build;
 mod canonical;
 mod card;
 mod catalogue;
+mod edit;
 mod explain;
 mod field;
 mod filter;

@@ -4,8 +4,9 @@ use std::{borrow::Cow, collections::BTreeMap, ops::Range};
 
 use crate::{
     build::{count, precise},
-    index::Index,
-    query::Words,
+    edit,
+    index::{Index, Slot},
+    query::{Term, Words},
     segment::GAP,
     similar, terms,
 };
@@ -90,7 +91,7 @@ impl<'a> Plan<'a> {
                 }
             }
             if !known {
-                for (other, likeness) in spellings(index, &term.stem) {
+                for (other, likeness) in spellings(index, term) {
                     if let Some(frequency) = plan.choose(index, Cow::Owned(other), How::Spelling) {
                         let weight = term.weight * likeness * SPELLING;
                         plan.value(weight * idf.min(rarity(tools, frequency)));
@@ -182,18 +183,34 @@ fn rarity(tools: u32, frequency: u32) -> f32 {
     (1.0 + (tools - frequency + 0.5) / (frequency + 0.5)).ln()
 }
 
-/// The words of the catalogue spelt most like `word`.
-fn spellings(index: &Index, word: &str) -> Vec<(String, f32)> {
-    let mut found = BTreeMap::new();
+/// The words of the catalogue spelt most like that of `term`; of equals, those more tools have.
+fn spellings(index: &Index, term: &Term) -> Vec<(String, f32)> {
+    let mut found = BTreeMap::<String, f32>::new();
     for slot in &index.slots {
-        slot.segment.pieces.alike(word, |id, likeness| {
-            if slot.frequency(id) > 0 {
-                found.insert(slot.segment.terms.text(id).to_owned(), likeness);
+        slot.segment.pieces.alike(&term.stem, |id, likeness| {
+            found.insert(slot.segment.terms.text(id).to_owned(), likeness);
+        });
+    }
+    // What the thesaurus knows is a word, and only by chance a letter away from another.
+    if edit::is_short(&term.written) && index.synonyms.of(&term.stem).is_empty() {
+        edit::each_edit(&term.stem, |edited| {
+            let hash = terms::hash(edited);
+            let has = |slot: &Slot| slot.segment.terms.find_hashed(hash, edited).is_some();
+            if index.slots.iter().any(has) {
+                found.entry(edited.to_owned()).or_insert(edit::LIKENESS);
             }
         });
     }
-    let mut found: Vec<(String, f32)> = found.into_iter().collect();
-    found.sort_by(|a, b| b.1.total_cmp(&a.1));
+    let frequency = |word: &str| {
+        let of = |slot: &Slot| slot.segment.terms.find(word).map_or(0, |id| slot.frequency(id));
+        index.slots.iter().map(of).sum::<u32>()
+    };
+    let mut found: Vec<(u32, String, f32)> = found
+        .into_iter()
+        .map(|(word, likeness)| (frequency(&word), word, likeness))
+        .filter(|(frequency, ..)| *frequency > 0)
+        .collect();
+    found.sort_by(|a, b| b.2.total_cmp(&a.2).then(b.0.cmp(&a.0)));
     found.truncate(similar::MOST);
-    found
+    found.into_iter().map(|(_, word, likeness)| (word, likeness)).collect()
 }

@@ -39,7 +39,12 @@ pub enum CatalogueError {
 impl Catalogue {
     /// The bytes of the file.
     pub fn encode(&self) -> Vec<u8> {
-        let body = serde_json::to_string(&Body {
+        let body = self.body();
+        format!("{MAGIC} {VERSION} {}\n{body}", sha256(body.as_bytes())).into_bytes()
+    }
+
+    fn body(&self) -> String {
+        serde_json::to_string(&Body {
             server: Cow::Borrowed(&self.server),
             config: Cow::Borrowed(&self.origin.config),
             listed_ms: self.origin.listed_ms,
@@ -52,8 +57,7 @@ impl Catalogue {
                 .collect(),
         })
         // Strings, numbers and checked JSON can always be written; an empty body would be refused.
-        .unwrap_or_default();
-        format!("{MAGIC} {VERSION} {}\n{body}", sha256(body.as_bytes())).into_bytes()
+        .unwrap_or_default()
     }
 
     /// Reads what [`Catalogue::encode`] wrote, and nothing else.
@@ -80,9 +84,14 @@ impl Catalogue {
         }
         // The checksum guards against accidents, not against someone who can compute one: what
         // follows is as careful as if there were none.
-        let body: Body<'_> = serde_json::from_slice(body)
+        let read: Body<'_> = serde_json::from_slice(body)
             .map_err(|error| CatalogueError::Malformed(error.to_string()))?;
-        body.check()
+        let catalogue = read.check()?;
+        if catalogue.body().as_bytes() == body {
+            Ok(catalogue)
+        } else {
+            Err(CatalogueError::Damaged)
+        }
     }
 }
 
@@ -144,6 +153,34 @@ impl std::error::Error for CatalogueError {
         match self {
             Self::Io(error) => Some(error),
             _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Catalogue, CatalogueError};
+    use crate::{canonical::sha256, catalogue::Origin};
+
+    fn with_checksum(body: &str) -> Vec<u8> {
+        format!("mcp-catalogue 1 {}\n{body}", sha256(body.as_bytes())).into_bytes()
+    }
+
+    #[test]
+    fn what_we_would_write_otherwise_is_refused_though_its_checksum_is_right() {
+        let body = Catalogue::new("files", Origin::new("c", 7), [r#"{ "name": "read" }"#])
+            .expect("definitions are objects")
+            .body();
+        assert!(Catalogue::decode(&with_checksum(&body)).is_ok());
+        for other in [
+            format!("{body}\n"),
+            body.replacen("\"ttlMs\":null,", "", 1),
+            body.replacen(":7", ": 7", 1),
+            body.replacen("files", "\\u0066iles", 1),
+        ] {
+            assert_ne!(other, body);
+            let refused = Catalogue::decode(&with_checksum(&other));
+            assert!(matches!(refused, Err(CatalogueError::Damaged)), "{other}");
         }
     }
 }

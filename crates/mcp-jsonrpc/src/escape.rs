@@ -13,8 +13,8 @@ pub(crate) fn read_string(
     mut at: usize,
 ) -> Result<(String, usize), Stop> {
     let bytes = json.as_bytes();
-    // One allocation of the right size: growing to a megabyte step by step costs more than reading it.
-    let mut text = String::with_capacity(at - start + length_from(bytes, at) + skip::BLOCK);
+    // Nobody knows how long it is going to be, and looking for its end costs more than growing.
+    let mut text = String::with_capacity((2 * (at - start)).clamp(64, 64 << 10));
     text.push_str(&json[start..at]);
     loop {
         if bytes.get(at) != Some(&b'\\') {
@@ -23,13 +23,6 @@ pub(crate) fn read_string(
         at = unescape(bytes, at, &mut text)?;
         at = push_plain(json, at, &mut text);
     }
-}
-
-/// About how long the string is from `at` on: up to the first quote that no backslash precedes.
-fn length_from(bytes: &[u8], at: usize) -> usize {
-    let rest = &bytes[at..];
-    let mut quotes = memchr::memchr_iter(b'"', rest);
-    quotes.find(|&quote| quote == 0 || rest[quote - 1] != b'\\').unwrap_or(0)
 }
 
 /// Appends what needs no unescaping, and returns where it ends.

@@ -2,7 +2,8 @@
 //!
 //! `evaluate --data DIR [--pairs FILE] [--also NAME=PROGRAM]…`. A data set is a directory with
 //! `catalog.jsonl` and `queries.jsonl`. `--also` measures any program with the contract of
-//! `mcp-search-rank`; `--pairs` adds a thesaurus to ours.
+//! `mcp-search-rank`, which may add `"ns"`, the time each query took it; `--pairs` adds a thesaurus
+//! to ours.
 
 #![expect(
     clippy::print_stdout,
@@ -47,12 +48,14 @@ struct Set {
 struct Line {
     qid: String,
     ids: Vec<String>,
+    /// How long it took, without reading the query and writing the answer.
+    ns: Option<u64>,
 }
 
-/// A system's answers: ids per query, and how long the middle query took, where it is known.
+/// A system's answers: ids per query, and how long each query took, sorted; empty if not known.
 struct Answers {
     ids: Vec<Vec<String>>,
-    median: Option<Duration>,
+    times: Vec<Duration>,
 }
 
 type System = Box<dyn Fn(&Set) -> Result<Answers, Box<dyn Error>>>;
@@ -106,14 +109,16 @@ fn print(sets: &[Set], systems: &[(String, System)]) -> Result<(), Box<dyn Error
     for set in sets {
         print!(" {} |", set.name);
     }
-    println!(" p50 µs |\n|---|{}---:|", "---:|".repeat(5 + sets.len()));
+    println!(" p50 µs | p99 µs |\n|---|{}", "---:|".repeat(7 + sets.len()));
     for (name, system) in systems {
         let mut sum = [0.0; 5];
         let mut per_set = String::new();
-        let mut slowest: Option<Duration> = None;
+        let mut slowest = [None; 2];
         for set in sets {
             let answers = system(set)?;
-            slowest = slowest.max(answers.median);
+            for (slowest, percent) in slowest.iter_mut().zip([50, 99]) {
+                *slowest = (*slowest).max(percentile(&answers.times, percent));
+            }
             let mut total = Measures::default();
             for (question, ids) in set.questions.iter().zip(&answers.ids) {
                 total += Measures::of(ids, &question.gold);
@@ -126,11 +131,17 @@ fn print(sets: &[Set], systems: &[(String, System)]) -> Result<(), Box<dyn Error
         for value in sum {
             print!(" {:.1} |", value / sets.len() as f64);
         }
-        let median =
-            slowest.map_or("–".into(), |time| format!("{:.0}", time.as_secs_f64() * 1e6));
-        println!("{per_set} {median} |");
+        print!("{per_set}");
+        for time in slowest {
+            let micros = time.map(|time| format!("{:.0}", time.as_secs_f64() * 1e6));
+            print!(" {} |", micros.as_deref().unwrap_or("–"));
+        }
+        println!();
     }
-    println!("\nMeans over {} sets; per set nDCG@10; p50 of the slowest set.", sets.len());
+    println!(
+        "\nMeans over {} sets; per set nDCG@10; p50 and p99 each of the slowest set.",
+        sets.len()
+    );
     Ok(())
 }
 
@@ -165,12 +176,15 @@ fn other(program: &str, set: &Set) -> Result<Answers, Box<dyn Error>> {
         return Err(format!("{program}: {}", String::from_utf8_lossy(&output.stderr)).into());
     }
     let mut by_id = HashMap::new();
+    let mut times = Vec::new();
     for line in String::from_utf8(output.stdout)?.lines() {
         let line: Line = serde_json::from_str(line)?;
         by_id.insert(line.qid, line.ids);
+        times.extend(line.ns.map(Duration::from_nanos));
     }
     let ids = set.questions.iter().map(|q| by_id.remove(&q.qid).unwrap_or_default()).collect();
-    Ok(Answers { ids, median: None })
+    times.sort_unstable();
+    Ok(Answers { ids, times })
 }
 
 fn timed(set: &Set, mut top: impl FnMut(&str) -> Vec<String>) -> Answers {
@@ -182,7 +196,12 @@ fn timed(set: &Set, mut top: impl FnMut(&str) -> Vec<String>) -> Answers {
         times.push(start.elapsed());
     }
     times.sort_unstable();
-    Answers { ids, median: times.get(times.len() / 2).copied() }
+    Answers { ids, times }
+}
+
+/// The time within which `percent` of the queries are answered.
+fn percentile(sorted: &[Duration], percent: usize) -> Option<Duration> {
+    sorted.get(sorted.len() * percent / 100).copied()
 }
 
 /// The data sets below `dir` that have queries, by name.

@@ -17,7 +17,7 @@ use crate::{
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct SearchOptions {
-    /// The most tools to return. Default 10.
+    /// The most tools to return. Default 10. `select:` returns what it names, up to 64.
     pub limit: usize,
     /// The least score to return, as a share of the best. Default 0.6, which on measured requests
     /// returns half as many tools as no floor and loses two in a hundred of the right ones.

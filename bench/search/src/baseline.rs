@@ -1,6 +1,6 @@
 //! The peers with the contract of `mcp-search-rank`, so that its evaluation can measure them.
 
-use std::{fs, path::Path};
+use std::{fs, path::Path, time::Instant};
 
 use serde_json::{Value, json};
 
@@ -9,7 +9,8 @@ use crate::{
     peers::{Bm25, Peer, Tantivy},
 };
 
-/// `rank bm25|tantivy --catalog C --queries Q --k K`: JSON lines on standard output.
+/// `rank bm25|tantivy --catalog C --queries Q --k K`: JSON lines on standard output, each with the
+/// nanoseconds the search took.
 pub fn run(system: &str, args: &[String]) -> Result<(), String> {
     let value = |name: &str| {
         let at = args.iter().position(|arg| arg == name).ok_or(format!("{name} is missing"))?;
@@ -25,8 +26,11 @@ pub fn run(system: &str, args: &[String]) -> Result<(), String> {
     let queries = fs::read_to_string(value("--queries")?).map_err(|e| e.to_string())?;
     for line in queries.lines() {
         let query: Value = serde_json::from_str(line).map_err(|e| e.to_string())?;
-        let ids = peer.top(query["query"].as_str().unwrap_or_default(), k);
-        println!("{}", json!({ "qid": query["qid"], "ids": ids }));
+        let text = query["query"].as_str().unwrap_or_default();
+        let start = Instant::now();
+        let ids = peer.top(text, k);
+        let ns = u64::try_from(start.elapsed().as_nanos()).unwrap_or(u64::MAX);
+        println!("{}", json!({ "qid": query["qid"], "ids": ids, "ns": ns }));
     }
     Ok(())
 }

@@ -175,8 +175,7 @@ impl Shared {
         method: &'static str,
         params: impl FnOnce(CallId) -> Option<RawJson>,
     ) {
-        let limits = { CallLimits::default() };
-        if let Ok(id) = self.open(limits) {
+        if let Ok(id) = self.open(CallLimits::default()) {
             let _ = self.outlet.send(Message::Request(Request::new(id, method, params(id))));
             self.lock().peer.give_up(id);
         }

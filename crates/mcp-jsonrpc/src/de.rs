@@ -11,7 +11,7 @@ use std::borrow::Cow;
 use serde::de::{self, IntoDeserializer, Visitor};
 
 use self::access::{Elements, Members, Tagged};
-use crate::{raw::RAW_TOKEN, scan::Scanner, shape::ShapeError, skip::MAX_DEPTH};
+use crate::{deep::DEEP_TOKEN, raw::RAW_TOKEN, scan::Scanner, shape::ShapeError, skip::MAX_DEPTH};
 
 /// Reads one value from `text`, all of it.
 pub(crate) fn from_str<'de, T: de::Deserialize<'de>>(text: &'de str) -> Result<T, ShapeError> {
@@ -253,6 +253,8 @@ impl<'de> de::Deserializer<'de> for &mut Decoder<'de> {
     ) -> Result<V::Value, ShapeError> {
         if name == RAW_TOKEN {
             visitor.visit_borrowed_str(self.scanner.skip_value()?)
+        } else if name == DEEP_TOKEN {
+            visitor.visit_borrowed_str(self.scanner.skip_deep_value()?)
         } else {
             visitor.visit_newtype_struct(self)
         }

@@ -6,6 +6,7 @@
 
 mod de;
 mod decode;
+mod deep;
 mod escape;
 mod framing;
 mod id;
@@ -22,13 +23,14 @@ mod spare;
 
 pub use crate::{
     decode::{DecodeError, Decoded, decode},
+    deep::DeepJson,
     framing::{Line, LineDecoder},
     id::RequestId,
     message::{ErrorObject, Message, Notification, Request, Response},
     object::ObjectWriter,
     peer::{
-        CallId, CallLimits, Delivery, Event, Failure, Noise, Peer, PeerOptions, Progress, Refused,
-        Timeout,
+        CallId, CallLimits, Delivery, ErrorClass, Event, Failure, Loss, Noise, Peer, PeerOptions,
+        Progress, Refused, Timeout,
     },
     raw::RawJson,
     reply::Reply,

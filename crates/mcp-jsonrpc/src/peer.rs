@@ -14,7 +14,7 @@ use std::{
 use self::{call::Call, hasher::CallHasher};
 pub use self::{
     call::{CallLimits, Progress},
-    outcome::{Delivery, Failure, Refused, Timeout},
+    outcome::{Delivery, ErrorClass, Failure, Loss, Refused, Timeout},
 };
 use crate::{
     id::RequestId,

@@ -120,6 +120,11 @@ impl<'a> Scanner<'a> {
         self.token(skip::value)
     }
 
+    /// The same however deeply it nests.
+    pub(crate) fn skip_deep_value(&mut self) -> Result<&'a str, ShapeError> {
+        self.token(skip::deep_value)
+    }
+
     #[inline]
     fn token(
         &mut self,

@@ -44,24 +44,87 @@ pub(crate) fn space(bytes: &[u8], mut at: usize) -> usize {
 }
 
 /// Past the value that starts at `at`.
-pub(crate) fn value(bytes: &[u8], mut at: usize) -> Result<usize, Stop> {
-    // One bit for each open container, 1 for an object: no recursion, no allocation.
-    let mut kinds: u128 = 0;
-    let mut depth: u32 = 0;
+pub(crate) fn value(bytes: &[u8], at: usize) -> Result<usize, Stop> {
+    value_in(bytes, at, Shallow::default())
+}
+
+/// The same however deeply it nests, for whoever wants to get past a value and not into it.
+pub(crate) fn deep_value(bytes: &[u8], at: usize) -> Result<usize, Stop> {
+    value_in(bytes, at, Deep::default())
+}
+
+/// The containers that are open, and whether each is an object: no recursion.
+trait Open {
+    /// One more; `false` if there is no room for it.
+    fn push(&mut self, is_object: bool) -> bool;
+    /// The innermost one.
+    fn last(&self) -> Option<bool>;
+    fn pop(&mut self);
+}
+
+/// One bit for each, 1 for an object: no allocation.
+#[derive(Default)]
+struct Shallow {
+    kinds: u128,
+    depth: u32,
+}
+
+impl Open for Shallow {
+    #[inline]
+    fn push(&mut self, is_object: bool) -> bool {
+        if self.depth >= MAX_DEPTH {
+            return false;
+        }
+        self.depth += 1;
+        self.kinds = self.kinds << 1 | u128::from(is_object);
+        true
+    }
+
+    #[inline]
+    fn last(&self) -> Option<bool> {
+        (self.depth > 0).then_some(self.kinds & 1 == 1)
+    }
+
+    #[inline]
+    fn pop(&mut self) {
+        self.kinds >>= 1;
+        self.depth -= 1;
+    }
+}
+
+/// As many as the text has opening brackets, which its own limit bounds.
+#[derive(Default)]
+struct Deep(Vec<bool>);
+
+impl Open for Deep {
+    fn push(&mut self, is_object: bool) -> bool {
+        self.0.push(is_object);
+        true
+    }
+
+    fn last(&self) -> Option<bool> {
+        self.0.last().copied()
+    }
+
+    fn pop(&mut self) {
+        self.0.pop();
+    }
+}
+
+#[inline]
+fn value_in(bytes: &[u8], mut at: usize, mut open: impl Open) -> Result<usize, Stop> {
     'value: loop {
         at = space(bytes, at);
         match bytes.get(at) {
             Some(b'"') => at = string(bytes, at + 1)?,
-            Some(&open @ (b'{' | b'[')) => {
-                if depth >= MAX_DEPTH {
+            Some(&bracket @ (b'{' | b'[')) => {
+                if !open.push(bracket == b'{') {
                     return Err(syntax("values nested too deeply", at));
                 }
-                depth += 1;
-                kinds = kinds << 1 | u128::from(open == b'{');
                 at = space(bytes, at + 1);
                 // An opening bracket and its closing one are two apart in ASCII.
-                if bytes.get(at) != Some(&(open + 2)) {
-                    if open == b'{' {
+                if bytes.get(at) != Some(&(bracket + 2)) {
+                    if bracket == b'{' {
                         at = name(bytes, at)?;
                     }
                     continue 'value;
@@ -74,8 +137,7 @@ pub(crate) fn value(bytes: &[u8], mut at: usize) -> Result<usize, Stop> {
             _ => return Err(expected("a JSON value", at)),
         }
         // A value just ended, or a container was opened that is empty.
-        while depth > 0 {
-            let in_object = kinds & 1 == 1;
+        while let Some(in_object) = open.last() {
             at = space(bytes, at);
             match bytes.get(at) {
                 Some(b',') => {
@@ -89,8 +151,7 @@ pub(crate) fn value(bytes: &[u8], mut at: usize) -> Result<usize, Stop> {
                 Some(b']') if !in_object => at += 1,
                 _ => return Err(expected("a comma or a closing bracket", at)),
             }
-            kinds >>= 1;
-            depth -= 1;
+            open.pop();
         }
         return Ok(at);
     }

@@ -7,7 +7,7 @@ use std::{
 };
 
 use super::{
-    Peer,
+    CallId, Peer,
     outcome::{Failure, Timeout},
 };
 use crate::reply::Reply;
@@ -48,6 +48,13 @@ pub struct Progress {
     pub total: Option<f64>,
     /// What it is doing. Foreign text.
     pub message: Option<String>,
+}
+
+impl Progress {
+    /// So far, with nothing said about the whole.
+    pub fn new(progress: f64) -> Self {
+        Self { progress, total: None, message: None }
+    }
 }
 
 #[derive(Debug)]
@@ -147,5 +154,12 @@ impl Peer {
     /// The other side is not silent but waits for us: every call's limit for silence starts anew.
     pub fn touch(&mut self, now: Instant) {
         self.calls.values_mut().for_each(|call| call.touch(now));
+    }
+
+    /// This call shows a sign of life other than progress of its own: its limit for silence starts anew.
+    pub fn touch_call(&mut self, id: CallId, now: Instant) {
+        if let Some(call) = self.calls.get_mut(&id.0) {
+            call.touch(now);
+        }
     }
 }

@@ -16,6 +16,47 @@ pub enum Delivery {
     Executed,
 }
 
+/// What a failure calls for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[expect(clippy::exhaustive_enums, reason = "callers decide by it, so it must be complete")]
+pub enum ErrorClass {
+    /// It may pass: try again after a while.
+    Transient,
+    /// The user has to log in, or their credentials do not do.
+    Auth,
+    /// The server forgot us: forget everything learnt from it, and start over.
+    Session,
+    /// It will fail again until someone changes something.
+    Permanent,
+}
+
+/// How one request got lost on a link that lives on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Loss {
+    /// What became of the request.
+    pub delivery: Delivery,
+    /// What this calls for.
+    pub class: ErrorClass,
+    /// What happened, for people.
+    pub reason: Box<str>,
+    /// When the other side wants to be asked again.
+    pub retry_after: Option<Duration>,
+}
+
+impl Loss {
+    /// A loss that names no time to try again.
+    pub fn new(delivery: Delivery, class: ErrorClass, reason: impl Into<Box<str>>) -> Self {
+        Self { delivery, class, reason: reason.into(), retry_after: None }
+    }
+}
+
+impl From<Loss> for Failure {
+    fn from(loss: Loss) -> Self {
+        Failure::Lost(Box::new(loss))
+    }
+}
+
 /// Why a call has no result.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
@@ -27,12 +68,7 @@ pub enum Failure {
     /// The link closed first.
     Closed(Delivery),
     /// The link lost this one request, and lives on.
-    Lost {
-        /// What became of the request.
-        delivery: Delivery,
-        /// What happened to it.
-        reason: Box<str>,
-    },
+    Lost(Box<Loss>),
     /// The answer was larger than we accept.
     TooLarge {
         /// Its size in bytes.
@@ -56,7 +92,8 @@ impl Failure {
                 Delivery::Executed
             }
             Failure::TimedOut(_) | Failure::Cancelled => Delivery::Unknown,
-            Failure::Closed(delivery) | Failure::Lost { delivery, .. } => *delivery,
+            Failure::Closed(delivery) => *delivery,
+            Failure::Lost(loss) => loss.delivery,
             Failure::Refused(_) => Delivery::NotSent,
         }
     }
@@ -71,7 +108,7 @@ impl fmt::Display for Failure {
                 f.write_str("the connection closed before the request was sent")
             }
             Failure::Closed(_) => f.write_str("the connection closed before the answer came"),
-            Failure::Lost { reason, .. } => f.write_str(reason),
+            Failure::Lost(loss) => f.write_str(&loss.reason),
             Failure::TooLarge { size, limit } => {
                 write!(f, "message too large: {size} bytes, and at most {limit} are accepted")
             }

@@ -30,8 +30,8 @@ use std::{
 };
 
 use mcp_jsonrpc::{
-    CallId, CallLimits, Delivery, ErrorObject, Event, Failure, Message, Notification, Peer,
-    PeerOptions, RawJson, Refused, Request, RequestId, Response,
+    CallId, CallLimits, Delivery, ErrorClass, ErrorObject, Event, Failure, Loss, Message,
+    Notification, Peer, PeerOptions, RawJson, Refused, Request, RequestId, Response,
 };
 
 /// Plays `transcript` to a peer with the usual bounds.
@@ -127,9 +127,8 @@ impl Stage {
                 ));
             }
             "lose" => {
-                let reason = "the pipe broke".into();
-                let lost = Failure::Lost { delivery: Delivery::Unknown, reason };
-                self.peer.fail(&id(rest), lost);
+                let lost = Loss::new(Delivery::Unknown, ErrorClass::Transient, "the pipe broke");
+                self.peer.fail(&id(rest), lost.into());
             }
             "close" => self.peer.close(rest.parse().unwrap()),
             _ => panic!("no such verb: {line}"),

@@ -2,9 +2,9 @@
 
 use std::{borrow::Cow, collections::VecDeque, fmt};
 
-use mcp_jsonrpc::{Message, Noise, Reply, RequestId};
+use mcp_jsonrpc::{ErrorClass, Message, Noise, Reply, RequestId};
 
-use crate::link::Inbound;
+use crate::{challenge::Challenge, link::Inbound};
 
 /// How a link ended.
 #[derive(Clone, Debug)]
@@ -51,6 +51,26 @@ pub enum CloseReason {
     Ended,
     /// Reading or writing failed; the text is the system's.
     Failed(String),
+    /// The server no longer knows our session.
+    SessionLost,
+    /// The server ended it and said why, and coming back as we are would not help.
+    Refused {
+        /// What this calls for.
+        class: ErrorClass,
+        /// What it said. Partly foreign text.
+        reason: String,
+    },
+}
+
+impl CloseReason {
+    /// What this calls for.
+    pub fn class(&self) -> ErrorClass {
+        match self {
+            CloseReason::SessionLost => ErrorClass::Session,
+            CloseReason::Refused { class, .. } => *class,
+            _ => ErrorClass::Transient,
+        }
+    }
 }
 
 impl fmt::Display for CloseReason {
@@ -59,6 +79,8 @@ impl fmt::Display for CloseReason {
             CloseReason::Requested => f.write_str("the connection was closed on request"),
             CloseReason::Ended => f.write_str("the server ended the connection"),
             CloseReason::Failed(reason) => write!(f, "the connection failed: {reason}"),
+            CloseReason::SessionLost => f.write_str("the server no longer knows our session"),
+            CloseReason::Refused { reason, .. } => write!(f, "the server refused: {reason}"),
         }
     }
 }
@@ -69,6 +91,8 @@ impl fmt::Display for CloseReason {
 pub struct Diagnostics {
     /// How the server's process ended, where it has.
     pub exit: Option<Exit>,
+    /// The code a server closed a WebSocket with, where it gave one.
+    pub close_code: Option<u16>,
     /// The last lines the server wrote to its standard error. Foreign text.
     pub stderr: Vec<String>,
     /// Lines that were no messages: banners, debug output, broken JSON.
@@ -81,6 +105,10 @@ pub struct Diagnostics {
     pub too_large: u64,
     /// Answers that nobody waited for. Filled in by whoever matches answers to requests.
     pub noise: Noise,
+    /// The last statuses a server answered with over HTTP.
+    pub statuses: Vec<u16>,
+    /// What it last said when it refused a request for want of credentials.
+    pub challenge: Option<Box<Challenge>>,
     /// The last messages in both directions, without their contents.
     pub frames: Vec<Frame>,
 }

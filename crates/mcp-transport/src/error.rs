@@ -1,20 +1,8 @@
 //! What can go wrong with a link, and whose move it is.
 
-use std::{fmt, io, path::PathBuf};
+use std::{fmt, io, path::PathBuf, time::Duration};
 
-/// What a failure calls for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[expect(clippy::exhaustive_enums, reason = "callers decide by it, so it must be complete")]
-pub enum ErrorClass {
-    /// It may pass: try again after a while.
-    Transient,
-    /// The user has to log in, or their credentials do not do.
-    Auth,
-    /// The server forgot us: forget everything learnt from it, and start over.
-    Session,
-    /// It will fail again until someone changes something.
-    Permanent,
-}
+use mcp_jsonrpc::{ErrorClass, Loss};
 
 /// Why a link could not be opened.
 #[derive(Debug)]
@@ -38,6 +26,10 @@ pub enum ConnectError {
     },
     /// The way the server is described makes no sense; the text says what is wrong with it.
     InvalidOptions(String),
+    /// Nobody answers there, or not in time; the text says what happened.
+    Unreachable(String),
+    /// What answers there refuses, or is no MCP server.
+    Refused(Box<Loss>),
     /// The in-process server is gone, or the test double refuses.
     Unavailable(String),
 }
@@ -46,7 +38,8 @@ impl ConnectError {
     /// What this calls for.
     pub fn class(&self) -> ErrorClass {
         match self {
-            ConnectError::Unavailable(_) => ErrorClass::Transient,
+            ConnectError::Unavailable(_) | ConnectError::Unreachable(_) => ErrorClass::Transient,
+            ConnectError::Refused(loss) => loss.class,
             // Out of processes, memory or descriptors, or a program being replaced right now.
             ConnectError::Spawn { source, .. }
                 if matches!(
@@ -60,6 +53,16 @@ impl ConnectError {
                 ErrorClass::Transient
             }
             _ => ErrorClass::Permanent,
+        }
+    }
+}
+
+impl ConnectError {
+    /// When the server wants to be asked again, where it says so.
+    pub fn retry_after(&self) -> Option<Duration> {
+        match self {
+            ConnectError::Refused(loss) => loss.retry_after,
+            _ => None,
         }
     }
 }
@@ -85,7 +88,10 @@ impl fmt::Display for ConnectError {
                 write!(f, "could not start `{}`", program.display())
             }
             ConnectError::InvalidOptions(problem) => f.write_str(problem),
-            ConnectError::Unavailable(reason) => f.write_str(reason),
+            ConnectError::Unreachable(reason) | ConnectError::Unavailable(reason) => {
+                f.write_str(reason)
+            }
+            ConnectError::Refused(loss) => f.write_str(&loss.reason),
         }
     }
 }

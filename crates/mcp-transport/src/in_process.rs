@@ -1,5 +1,7 @@
 //! Both ends in one process: messages change hands, nothing becomes text.
 
+#[cfg(all(test, mcp_loom))]
+mod model;
 mod pair;
 mod pipe;
 

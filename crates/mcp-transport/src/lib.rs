@@ -7,29 +7,59 @@
 //! | transport | type | feature |
 //! |---|---|---|
 //! | child process, one message a line | [`Stdio`] | `stdio` (default) |
+//! | Streamable HTTP of both eras | [`Http`] | `http` |
+//! | HTTP with SSE, as of 2024-11-05 | [`Sse`] | `http` |
+//! | WebSocket, one message a frame | [`Ws`] | `ws` |
 //! | both ends in one process | [`InProcess`], [`pair`] | always there |
 //! | recorded, replayed and faulty links, and the suite every transport passes | [`testing`] | `testing` |
 
+mod authorize;
+mod challenge;
 mod diagnostics;
 mod error;
+#[cfg(feature = "__fuzz")]
+#[doc(hidden)]
+pub mod fuzz;
+#[cfg(feature = "http")]
+mod http;
 mod in_process;
 mod lines;
 mod link;
 #[cfg(any(feature = "stdio", feature = "testing"))]
 mod race;
+#[cfg(any(feature = "http", feature = "ws"))]
+mod retry_after;
 #[cfg(feature = "stdio")]
 mod stdio;
+mod sync;
 #[cfg(feature = "testing")]
 pub mod testing;
+#[cfg(feature = "tls")]
+#[cfg_attr(
+    not(any(feature = "http", feature = "ws")),
+    allow(dead_code, reason = "alone it is options for nothing")
+)]
+mod tls;
 mod waiters;
+#[cfg(feature = "ws")]
+mod ws;
 
 pub use futures_core::future::BoxFuture;
+pub use mcp_jsonrpc::ErrorClass;
 
+#[cfg(feature = "http")]
+pub use crate::http::{Http, HttpClient, HttpClientOptions, HttpOptions, Sse};
 #[cfg(feature = "stdio")]
 pub use crate::stdio::{Environment, OnStderr, ShutdownTimes, Stdio, StdioOptions};
+#[cfg(feature = "tls")]
+pub use crate::tls::{TlsIdentity, TlsOptions};
+#[cfg(feature = "ws")]
+pub use crate::ws::{Ws, WsOptions};
 pub use crate::{
+    authorize::{AuthFailure, Authorize, Credentials, StaticHeaders, Target},
+    challenge::{Challenge, Scheme},
     diagnostics::{CloseReason, CloseReport, Diagnostics, Exit, Frame, FrameLog},
-    error::{ConnectError, ErrorClass, SendError},
+    error::{ConnectError, SendError},
     in_process::{InProcess, InProcessOptions, pair},
     link::{CancelBy, Connect, Inbound, Inlet, Link, Locality, Outlet},
 };

@@ -58,43 +58,55 @@ impl LineReader {
 
     fn sort(&mut self, line: Line, batch: &mut Vec<Inbound>) {
         match line {
-            Line::Whole(line) => self.sort_whole(&line, batch),
+            Line::Whole(line) => self.skipped.sort(&line, batch),
             Line::TooLong { length, head, tail } => {
-                tracing::debug!(bytes = length, "skipped a message over the limit");
-                self.skipped.too_large += 1;
-                if let Some(id) = salvage_id(&head, &tail) {
-                    let failure = Failure::TooLarge { size: length, limit: self.limit };
-                    batch.push(Inbound::Lost { id, failure });
-                }
+                self.skipped.too_large(length, self.limit, &head, &tail, batch);
             }
-        }
-    }
-
-    fn sort_whole(&mut self, line: &Bytes, batch: &mut Vec<Inbound>) {
-        if let Some(reply) = Reply::recognize(line) {
-            batch.push(Inbound::Reply(reply));
-            return;
-        }
-        match decode(line) {
-            Ok(Decoded::One(message)) => batch.push(Inbound::Message(message)),
-            Ok(Decoded::Batch(messages)) => {
-                // The line as a whole is what a person would want to see.
-                if messages.iter().any(Result::is_err) {
-                    self.skipped.show(line);
-                }
-                for message in messages {
-                    match message {
-                        Ok(message) => batch.push(Inbound::Message(message)),
-                        Err(_) => self.skipped.lines += 1,
-                    }
-                }
-            }
-            Err(_) => self.skipped.count(line),
         }
     }
 }
 
 impl Skipped {
+    /// Appends the message, or the messages, that a frame holds.
+    pub(crate) fn sort(&mut self, frame: &Bytes, batch: &mut Vec<Inbound>) {
+        if let Some(reply) = Reply::recognize(frame) {
+            batch.push(Inbound::Reply(reply));
+            return;
+        }
+        match decode(frame) {
+            Ok(Decoded::One(message)) => batch.push(Inbound::Message(message)),
+            Ok(Decoded::Batch(messages)) => {
+                // The frame as a whole is what a person would want to see.
+                if messages.iter().any(Result::is_err) {
+                    self.show(frame);
+                }
+                for message in messages {
+                    match message {
+                        Ok(message) => batch.push(Inbound::Message(message)),
+                        Err(_) => self.lines += 1,
+                    }
+                }
+            }
+            Err(_) => self.count(frame),
+        }
+    }
+
+    /// A message was thrown away because it was too large; its ends tell whose it was.
+    pub(crate) fn too_large(
+        &mut self,
+        size: usize,
+        limit: usize,
+        head: &[u8],
+        tail: &[u8],
+        batch: &mut Vec<Inbound>,
+    ) {
+        tracing::debug!(bytes = size, "skipped a message over the limit");
+        self.too_large += 1;
+        if let Some(id) = salvage_id(head, tail) {
+            batch.push(Inbound::Lost { id, failure: Failure::TooLarge { size, limit } });
+        }
+    }
+
     fn count(&mut self, line: &[u8]) {
         tracing::debug!(bytes = line.len(), "skipped a line that is no message");
         self.lines += 1;
@@ -108,6 +120,12 @@ impl Skipped {
             let shown = String::from_utf8_lossy(&line[..line.len().min(SHOWN)]);
             shown.trim_end_matches('\u{fffd}').into()
         });
+    }
+
+    /// Whether everything was a message.
+    #[cfg(feature = "http")]
+    pub(crate) fn is_nothing(&self) -> bool {
+        self.lines == 0 && self.too_large == 0
     }
 
     /// Adds the counts to a link's own.

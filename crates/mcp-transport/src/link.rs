@@ -7,7 +7,7 @@ use std::{
 };
 
 use futures_core::future::BoxFuture;
-use mcp_jsonrpc::{Failure, Message, Reply, RequestId};
+use mcp_jsonrpc::{Failure, Message, RawJson, Reply, RequestId};
 
 use crate::{
     diagnostics::{CloseReport, Diagnostics},
@@ -81,6 +81,22 @@ pub trait Outlet: Send + Sync {
     fn cancel(&self, id: &RequestId) -> CancelBy {
         let _ = id;
         CancelBy::Notification
+    }
+
+    /// Whether every request has an answer of its own, as over HTTP. Where it has none, as on a pipe,
+    /// silence after a question no old server knows means an old server.
+    fn answers_each_request(&self) -> bool {
+        false
+    }
+
+    /// Tells the link of a tool of a modern server: some arguments travel in headers too, where a link
+    /// has headers.
+    ///
+    /// # Errors
+    /// What is wrong with the annotations of its schema. Such a tool must not be offered.
+    fn learn_tool(&self, name: &str, input_schema: &RawJson) -> Result<(), String> {
+        let _ = (name, input_schema);
+        Ok(())
     }
 
     /// Starts an orderly end. The inlet goes on until it reports the end itself.

@@ -1,5 +1,6 @@
 //! Servers that are child processes: one message a line on their standard input and output.
 
+mod confidence;
 mod environment;
 mod group;
 mod lifeline;
@@ -21,8 +22,8 @@ use std::{
 use futures_core::future::BoxFuture;
 use tokio::process::{Child, Command};
 
+use self::{confidence::Confidence, group::Group, minder::Minder, stderr::StderrTail};
 pub use self::{environment::Environment, stderr::OnStderr};
-use self::{group::Group, minder::Minder, stderr::StderrTail};
 use crate::{
     error::ConnectError,
     link::{Connect, Link, Locality},
@@ -44,7 +45,8 @@ pub struct StdioOptions {
     pub program: OsString,
     /// Its arguments.
     pub args: Vec<OsString>,
-    /// Variables to set, on top of what [`environment`](Self::environment) lets through.
+    /// Variables to set, on top of what [`environment`](Self::environment) lets through. Where their values
+    /// are secrets, by their names or by their looks, they are taken out of what is kept of the server's words.
     pub env: BTreeMap<OsString, OsString>,
     /// What of the host's environment the server sees. Default [`Environment::Safe`].
     pub environment: Environment,
@@ -169,7 +171,8 @@ impl Stdio {
         let stdin = child.stdin.take().ok_or_else(|| missing("stdin"))?;
         let stdout = child.stdout.take().ok_or_else(|| missing("stdout"))?;
         let stderr = child.stderr.take().ok_or_else(|| missing("stderr"))?;
-        let tail = Arc::new(StderrTail::new(self.options.on_stderr.clone()));
+        let confidence = Confidence::of(&self.options.env);
+        let tail = Arc::new(StderrTail::new(self.options.on_stderr.clone(), confidence));
         let minder = Minder::start(child, group, stderr, tail.clone(), self.options.shutdown);
         Ok(pipes::link(stdin, stdout, minder, tail, &self.options))
     }

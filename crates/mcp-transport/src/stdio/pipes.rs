@@ -9,15 +9,14 @@ use std::{
     future::Future,
     io,
     pin::{Pin, pin},
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, PoisonError},
     task::{Context, Poll, Waker, ready},
     time::Duration,
 };
 
 use mcp_jsonrpc::Message;
 use tokio::{
-    io::{AsyncReadExt as _, AsyncWrite as _},
-    process::{ChildStdin, ChildStdout},
+    io::{AsyncRead, AsyncReadExt as _, AsyncWrite},
     time::{Sleep, sleep},
 };
 
@@ -27,6 +26,7 @@ use crate::{
     error::SendError,
     lines::LineReader,
     link::{Inbound, Inlet, Link, Outlet},
+    sync::{Mutex, MutexGuard},
     waiters::{Waiters, Woken},
 };
 
@@ -41,35 +41,26 @@ const OVERFULL: usize = 2;
 /// A write buffer larger than this is given back once it is empty.
 const KEPT_BUFFER: usize = 64 << 10;
 
+/// The server's standard input. Models have one of their own.
+type Input = Pin<Box<dyn AsyncWrite + Send>>;
+/// And its standard output.
+type Output = Pin<Box<dyn AsyncRead + Send>>;
+
 pub(super) fn link(
-    stdin: ChildStdin,
-    stdout: ChildStdout,
+    stdin: impl AsyncWrite + Send + 'static,
+    stdout: impl AsyncRead + Send + 'static,
     minder: Minder,
     stderr: Arc<StderrTail>,
     options: &StdioOptions,
 ) -> Link {
-    let shared = Arc::new(Shared {
-        pipe: Mutex::new(Some(stdin)),
-        state: Mutex::new(State { is_open: true, ..State::default() }),
-        stderr,
-        max_queued: options.max_queued,
-    });
-    let inlet = StdioInlet {
-        shared: shared.clone(),
-        stdout: Some(stdout),
-        reader: LineReader::new(options.max_message),
-        minder: Some(minder),
-        exited: false,
-        grace: None,
-    };
-    Link { outlet: shared, inlet: Box::new(inlet) }
+    let inlet = StdioInlet::new(Box::pin(stdin), Box::pin(stdout), Some(minder), stderr, options);
+    Link { outlet: inlet.shared.clone(), inlet: Box::new(inlet) }
 }
 
-#[derive(Debug)]
 struct Shared {
     /// The server's standard input, gone once closed. Locked while someone writes, which takes as
     /// long as the kernel does; always before `state`, never after it.
-    pipe: Mutex<Option<ChildStdin>>,
+    pipe: Mutex<Option<Input>>,
     /// Everything else. Never locked during a system call, or callers would queue up behind it.
     state: Mutex<State>,
     stderr: Arc<StderrTail>,
@@ -105,7 +96,7 @@ impl Shared {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn pipe(&self) -> MutexGuard<'_, Option<ChildStdin>> {
+    fn pipe(&self) -> MutexGuard<'_, Option<Input>> {
         self.pipe.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -116,7 +107,7 @@ impl Shared {
     }
 
     /// Writes as much as `pipe` takes of what waits, and of what is added in the meantime.
-    fn write(&self, mut pipe: MutexGuard<'_, Option<ChildStdin>>, cx: &mut Context<'_>) {
+    fn write(&self, mut pipe: MutexGuard<'_, Option<Input>>, cx: &mut Context<'_>) {
         let mut chunk = Vec::new();
         loop {
             {
@@ -154,14 +145,14 @@ impl Shared {
 
 /// Writes as much of `chunk` as the pipe takes.
 fn write_chunk(
-    pipe: Option<&mut ChildStdin>,
+    pipe: Option<&mut Input>,
     chunk: &[u8],
     cx: &mut Context<'_>,
 ) -> (usize, io::Result<()>) {
     let Some(pipe) = pipe else { return (0, Ok(())) };
     let mut written = 0;
     while written < chunk.len() {
-        match Pin::new(&mut *pipe).poll_write(cx, &chunk[written..]) {
+        match pipe.as_mut().poll_write(cx, &chunk[written..]) {
             Poll::Ready(Ok(count)) => written += count,
             Poll::Ready(Err(error)) => return (written, Err(error)),
             Poll::Pending => break,
@@ -206,12 +197,16 @@ impl Outlet for Shared {
         if is_alone && let Ok(pipe) = self.pipe.try_lock() {
             self.write(pipe, &mut Context::from_waker(Waker::noop()));
         }
-        // What is left, the inlet's task writes, and registers for when the pipe is no longer full.
-        let driver = {
+        let woken = {
             let mut state = self.lock();
-            if state.pending() > 0 { state.driver.take() } else { None }
+            // What is left, the inlet's task writes, and registers for when the pipe is no longer full.
+            let driver = if state.pending() > 0 { state.driver.take() } else { None };
+            // And whoever found the buffer full while we had it in hand need not wait for that task.
+            let room = state.pending() < self.max_queued;
+            let waiting = if room { state.waiting.take() } else { Woken::default() };
+            waiting.and(driver)
         };
-        driver.into_iter().for_each(Waker::wake);
+        woken.wake();
         Ok(ticket)
     }
 
@@ -235,8 +230,10 @@ impl Outlet for Shared {
 
     fn diagnostics(&self) -> Diagnostics {
         let state = self.lock();
+        let skipped = state.diagnostics.first_skipped.clone();
         Diagnostics {
             stderr: self.stderr.lines(),
+            first_skipped: skipped.map(|line| self.stderr.confidence().kept(line)),
             frames: state.frames.frames(),
             ..state.diagnostics.clone()
         }
@@ -245,7 +242,7 @@ impl Outlet for Shared {
 
 struct StdioInlet {
     shared: Arc<Shared>,
-    stdout: Option<ChildStdout>,
+    stdout: Option<Output>,
     reader: LineReader,
     minder: Option<Minder>,
     exited: bool,
@@ -277,6 +274,29 @@ impl Inlet for StdioInlet {
 }
 
 impl StdioInlet {
+    fn new(
+        stdin: Input,
+        stdout: Output,
+        minder: Option<Minder>,
+        stderr: Arc<StderrTail>,
+        options: &StdioOptions,
+    ) -> Self {
+        let shared = Shared {
+            pipe: Mutex::new(Some(stdin)),
+            state: Mutex::new(State { is_open: true, ..State::default() }),
+            stderr,
+            max_queued: options.max_queued,
+        };
+        Self {
+            shared: Arc::new(shared),
+            stdout: Some(stdout),
+            reader: LineReader::new(options.max_message),
+            minder,
+            exited: false,
+            grace: None,
+        }
+    }
+
     /// Writes what callers left in the buffer, and goes on with closing. Returns whether we are.
     fn drive_writes(&mut self, cx: &mut Context<'_>) -> bool {
         {
@@ -401,3 +421,7 @@ impl Drop for StdioInlet {
         waiting.wake();
     }
 }
+
+#[cfg(all(test, mcp_loom))]
+#[path = "pipes_model.rs"]
+mod model;

@@ -9,6 +9,8 @@ use std::{
 use mcp_jsonrpc::{Line, LineDecoder};
 use tokio::{io::AsyncReadExt as _, process::ChildStderr};
 
+use super::confidence::Confidence;
+
 /// Bounds of what is kept: enough for a stack trace.
 const KEPT_LINES: usize = 200;
 const KEPT_BYTES: usize = 64 << 10;
@@ -21,6 +23,7 @@ pub type OnStderr = Arc<dyn Fn(&str) + Send + Sync>;
 pub(super) struct StderrTail {
     kept: Mutex<Kept>,
     on_line: Option<OnStderr>,
+    confidence: Confidence,
 }
 
 #[derive(Debug, Default)]
@@ -36,8 +39,12 @@ impl fmt::Debug for StderrTail {
 }
 
 impl StderrTail {
-    pub(super) fn new(on_line: Option<OnStderr>) -> Self {
-        Self { kept: Mutex::default(), on_line }
+    pub(super) fn new(on_line: Option<OnStderr>, confidence: Confidence) -> Self {
+        Self { kept: Mutex::default(), on_line, confidence }
+    }
+
+    pub(super) fn confidence(&self) -> &Confidence {
+        &self.confidence
     }
 
     pub(super) fn lines(&self) -> Vec<String> {
@@ -70,6 +77,7 @@ impl StderrTail {
                 format!("{}… ({length} bytes)", String::from_utf8_lossy(head))
             }
         };
+        let text = self.confidence.kept(text);
         if let Some(on_line) = &self.on_line {
             on_line(&text);
         }

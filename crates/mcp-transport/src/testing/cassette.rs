@@ -2,7 +2,7 @@
 
 use std::{fmt, str::FromStr};
 
-use mcp_jsonrpc::{Decoded, Delivery, Failure, Message, RawJson, decode};
+use mcp_jsonrpc::{Decoded, Delivery, ErrorClass, Failure, Loss, Message, RawJson, decode};
 
 use crate::{diagnostics::CloseReason, link::Inbound};
 
@@ -97,17 +97,53 @@ impl fmt::Display for Entry {
                             Delivery::Executed => "executed",
                         };
                         let reason = quoted(&other.to_string());
-                        write!(f, r#""delivery":"{delivery}","reason":{reason}"#)?;
+                        write!(f, r#""delivery":"{delivery}","#)?;
+                        // What is transient goes without saying.
+                        write_class(f, class_of(other))?;
+                        write!(f, r#""reason":{reason}"#)?;
                     }
                 }
             }
             Event::End(CloseReason::Requested) => f.write_str(r#""end":"requested""#)?,
             Event::End(CloseReason::Ended) => f.write_str(r#""end":"ended""#)?,
+            Event::End(CloseReason::SessionLost) => f.write_str(r#""end":"session-lost""#)?,
             Event::End(CloseReason::Failed(reason)) => {
                 write!(f, r#""end":"failed","reason":{}"#, quoted(reason))?;
             }
+            Event::End(CloseReason::Refused { class, reason }) => {
+                f.write_str(r#""end":"refused","#)?;
+                write_class(f, *class)?;
+                write!(f, r#""reason":{}"#, quoted(reason))?;
+            }
         }
         f.write_str("}")
+    }
+}
+
+/// The member for `class`, with a comma behind it.
+fn write_class(f: &mut fmt::Formatter<'_>, class: ErrorClass) -> fmt::Result {
+    match class {
+        ErrorClass::Transient => Ok(()),
+        ErrorClass::Auth => f.write_str(r#""class":"auth","#),
+        ErrorClass::Session => f.write_str(r#""class":"session","#),
+        ErrorClass::Permanent => f.write_str(r#""class":"permanent","#),
+    }
+}
+
+fn read_class(raw: &RawJson) -> Result<ErrorClass, &'static str> {
+    match string(raw, "class").as_deref() {
+        None | Some("transient") => Ok(ErrorClass::Transient),
+        Some("auth") => Ok(ErrorClass::Auth),
+        Some("session") => Ok(ErrorClass::Session),
+        Some("permanent") => Ok(ErrorClass::Permanent),
+        Some(_) => Err("`class` must be `transient`, `auth`, `session` or `permanent`"),
+    }
+}
+
+fn class_of(failure: &Failure) -> ErrorClass {
+    match failure {
+        Failure::Lost(loss) => loss.class,
+        _ => ErrorClass::Transient,
     }
 }
 
@@ -168,8 +204,17 @@ fn entry(text: &str) -> Result<Entry, &'static str> {
         Event::End(match reason.as_str() {
             r#""requested""# => CloseReason::Requested,
             r#""ended""# => CloseReason::Ended,
+            r#""session-lost""# => CloseReason::SessionLost,
             r#""failed""# => CloseReason::Failed(string(&raw, "reason").unwrap_or_default()),
-            _ => return Err("`end` must be `requested`, `ended` or `failed`"),
+            r#""refused""# => CloseReason::Refused {
+                class: read_class(&raw)?,
+                reason: string(&raw, "reason").unwrap_or_default(),
+            },
+            _ => {
+                return Err(
+                    "`end` must be `requested`, `ended`, `session-lost`, `failed` or `refused`",
+                );
+            }
         })
     } else {
         return Err("one of `out`, `in`, `lost`, `end` is missing");
@@ -195,7 +240,8 @@ fn failure_of(raw: &RawJson) -> Result<Failure, &'static str> {
         Some("executed") => Delivery::Executed,
         _ => return Err("what was lost needs `size` and `limit`, or `delivery`"),
     };
-    Ok(Failure::Lost { delivery, reason: string(raw, "reason").unwrap_or_default().into() })
+    let class = read_class(raw)?;
+    Ok(Loss::new(delivery, class, string(raw, "reason").unwrap_or_default()).into())
 }
 
 fn string(raw: &RawJson, name: &str) -> Option<String> {

@@ -69,10 +69,37 @@ pub struct Scenario {
     pub name: &'static str,
     /// Whether it is about bytes that are no messages, which not every transport can carry.
     pub needs_text: bool,
-    play: fn(&dyn Connect) -> BoxFuture<'_, Result<(), Violation>>,
+    /// Whether it needs requests to arrive in the order they were sent, and answers in the order they
+    /// were given. Over HTTP each travels by itself, and none need.
+    pub needs_order: bool,
+    /// Whether it needs a server whose end is the end of the link. Over Streamable HTTP there are only
+    /// exchanges, and one that breaks off costs one request.
+    pub needs_channel: bool,
+    play: Play,
 }
 
+type Play = fn(&dyn Connect) -> BoxFuture<'_, Result<(), Violation>>;
+
 impl Scenario {
+    const fn new(name: &'static str, play: Play) -> Self {
+        Self { name, needs_text: false, needs_order: false, needs_channel: false, play }
+    }
+
+    const fn needs_text(mut self) -> Self {
+        self.needs_text = true;
+        self
+    }
+
+    const fn needs_order(mut self) -> Self {
+        self.needs_order = true;
+        self
+    }
+
+    const fn needs_channel(mut self) -> Self {
+        self.needs_channel = true;
+        self
+    }
+
     /// Plays the scenario over fresh links from `connect`.
     pub async fn run(&self, connect: &dyn Connect) -> Result<(), Violation> {
         match tokio::time::timeout(TOO_LONG, (self.play)(connect)).await {

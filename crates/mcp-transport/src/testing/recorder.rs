@@ -7,7 +7,7 @@ use std::{
 };
 
 use futures_core::future::BoxFuture;
-use mcp_jsonrpc::{Delivery, Failure, Message, RequestId};
+use mcp_jsonrpc::{Delivery, ErrorClass, Loss, Message, RequestId};
 
 use super::cassette::{Cassette, Entry, Event};
 use crate::{
@@ -140,8 +140,9 @@ impl Outlet for RecordedOutlet {
 fn heard(inbound: &Inbound) -> Event {
     Event::In(match inbound.clone().read() {
         Inbound::Reply(reply) => {
-            let (delivery, reason) = (Delivery::Executed, "its answer was malformed".into());
-            Inbound::Lost { id: reply.id().clone(), failure: Failure::Lost { delivery, reason } }
+            let (delivery, class) = (Delivery::Executed, ErrorClass::Permanent);
+            let loss = Loss::new(delivery, class, "its answer was malformed");
+            Inbound::Lost { id: reply.id().clone(), failure: loss.into() }
         }
         other => other,
     })

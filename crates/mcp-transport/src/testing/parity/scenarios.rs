@@ -9,19 +9,16 @@ mod order;
 use super::Scenario;
 
 macro_rules! scenarios {
-    ($($(#[$text:ident])? $theme:ident::$name:ident,)*) => {
+    ($($(#[$need:ident])* $theme:ident::$name:ident,)*) => {
         /// Every scenario there is.
         pub fn scenarios() -> &'static [Scenario] {
-            const ALL: &[Scenario] = &[$(Scenario {
-                name: stringify!($name),
-                needs_text: scenarios!(@needs $($text)?),
-                play: |connect| Box::pin($theme::$name(connect)),
-            }),*];
+            const ALL: &[Scenario] = &[$(
+                Scenario::new(stringify!($name), |connect| Box::pin($theme::$name(connect)))
+                    $(.$need())*
+            ),*];
             ALL
         }
     };
-    (@needs) => { false };
-    (@needs needs_text) => { true };
 }
 
 scenarios! {
@@ -30,7 +27,7 @@ scenarios! {
     answers::second_answers_arrive_and_hurt_nobody,
     answers::answers_to_nobody_arrive_and_hurt_nobody,
     answers::batches_are_taken_apart,
-    answers::later_calls_may_be_answered_first,
+    #[needs_order] answers::later_calls_may_be_answered_first,
     answers::cancelled_call_frees_its_id,
     answers::servers_may_ask_too,
     answers::many_tasks_share_a_link,
@@ -42,12 +39,12 @@ scenarios! {
     limits::an_answer_below_the_limit_arrives,
     #[needs_text] limits::stray_bytes_are_skipped_and_counted,
     limits::diagnostics_hold_no_contents,
-    backpressure::a_flood_from_a_server_that_does_not_read_blocks_nobody,
+    #[needs_order] backpressure::a_flood_from_a_server_that_does_not_read_blocks_nobody,
     backpressure::a_full_queue_says_so_and_when_it_is_not,
-    backpressure::what_a_dying_server_never_read_was_not_sent,
+    #[needs_order] backpressure::what_a_dying_server_never_read_was_not_sent,
     ending::close_delivers_what_was_sent_and_reports_a_request,
     ending::close_ends_a_server_that_does_not_listen,
-    ending::a_server_that_dies_is_reported_as_ended,
-    ending::a_server_that_closes_its_output_is_reported,
+    #[needs_channel] ending::a_server_that_dies_is_reported_as_ended,
+    #[needs_channel] ending::a_server_that_closes_its_output_is_reported,
     ending::a_link_without_its_inlet_refuses_to_send,
 }

@@ -9,8 +9,9 @@ use serde::Serialize;
 use crate::{
     client::Client,
     error::CallError,
+    negotiation::HEADER_MISMATCH,
     options::CallOptions,
-    request::{Ask, RESULT_TYPE, problem, unexpected_type},
+    request::{Ask, Members, RESULT_TYPE, problem, unexpected_type},
     rounds::Finished,
     types::CallToolResult,
 };
@@ -83,7 +84,36 @@ impl ToolCall<'_> {
             }
         };
         let ask = Ask::call("tools/call", Some(name), &options);
-        let task = match client.ask_in_rounds::<CallToolResult>(&ask, &members).await? {
+        if !as_task {
+            return client.call_to_the_end(&ask, &members, false).await;
+        }
+        // A legacy task goes on reporting by the token of the request that created it.
+        let shared = client.0.engine.shared();
+        let failed = |failure| CallError::new(ask.method, failure, shared.report());
+        let token = shared.token().map_err(failed)?;
+        let ask = Ask { token: Some(&token), ..ask };
+        let call = client.call_to_the_end(&ask, &members, true);
+        token.during(|progress| client.hear(&ask, progress), call).await
+    }
+}
+
+impl Client {
+    /// Makes a tool call, and follows the task it may become.
+    async fn call_to_the_end(
+        &self,
+        ask: &Ask<'_>,
+        members: &Members<'_>,
+        as_task: bool,
+    ) -> Result<CallToolResult, CallError> {
+        let mut finished = self.ask_in_rounds::<CallToolResult>(ask, members).await;
+        // The headers did not say what the server wants to see there: its list has changed.
+        if let Err(CallError::Rejected(error)) = &finished
+            && error.code == HEADER_MISMATCH
+            && self.list_tools().await.is_ok()
+        {
+            finished = self.ask_in_rounds::<CallToolResult>(ask, members).await;
+        }
+        let task = match finished? {
             // Only who asked for a task gets one: others may have a member of that name.
             Finished::Complete { answer, .. } => match answer.extra.get("task") {
                 Some(task) if as_task => task.clone(),
@@ -91,7 +121,7 @@ impl ToolCall<'_> {
             },
             Finished::Other(result) => {
                 let kind = result.extra.get(RESULT_TYPE).map(RawJson::as_str);
-                if !client.0.options.follow_tasks || kind != Some(r#""task""#) {
+                if !self.0.options.follow_tasks || kind != Some(r#""task""#) {
                     return Err(unexpected_type(ask.method));
                 }
                 // Its fields are those of the result itself.
@@ -102,7 +132,7 @@ impl ToolCall<'_> {
                 task.finish()
             }
         };
-        client.within(&ask, client.follow(&ask, &task)).await
+        self.within(ask, self.follow(ask, &task)).await
     }
 }
 

@@ -112,7 +112,7 @@ impl Dispatch {
     }
 
     fn notification(self: &Arc<Self>, notification: &Notification) {
-        if let Some(event) = self.subscriptions.route(notification) {
+        for event in self.subscriptions.route(notification) {
             self.tell(event);
         }
     }

@@ -4,17 +4,21 @@
 //! the caller's own task; its answer wakes exactly that task, which then decodes it. There is no queue
 //! and no task in between, in either direction.
 
+#[cfg(all(test, mcp_loom))]
+mod model;
+mod token;
+
 use std::{
     borrow::Cow,
     future::{Future, poll_fn},
     pin::Pin,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, PoisonError},
     task::{Context, Poll, Waker},
 };
 
 use mcp_jsonrpc::{
-    CallId, CallLimits, Delivery, ErrorObject, Event, Failure, Message, Noise, Notification, Peer,
-    Progress, RawJson, Refused, Reply, Request, RequestId,
+    CallId, CallLimits, Delivery, ErrorClass, ErrorObject, Event, Failure, Loss, Message, Noise,
+    Notification, Peer, Progress, RawJson, Refused, Reply, Request, RequestId,
 };
 use mcp_transport::{CancelBy, CloseReport, Inbound, Inlet, Link, Outlet, SendError};
 use tokio::{
@@ -23,7 +27,11 @@ use tokio::{
     time::{Instant, Sleep, sleep_until},
 };
 
-use crate::dispatch::Dispatch;
+pub(crate) use self::token::Token;
+use crate::{
+    dispatch::Dispatch,
+    sync::{Mutex, MutexGuard},
+};
 
 /// How many batches are taken in a row before other tasks get a turn.
 const BATCHES_PER_TURN: u32 = 32;
@@ -273,7 +281,7 @@ fn refused(refused: Refused) -> Failure {
 }
 
 fn lost(reason: &str) -> Failure {
-    Failure::Lost { delivery: Delivery::NotSent, reason: reason.into() }
+    Loss::new(Delivery::NotSent, ErrorClass::Transient, reason).into()
 }
 
 /// A failure from before the request was handed over.

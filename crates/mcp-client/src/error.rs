@@ -2,7 +2,7 @@
 
 use std::{fmt, sync::Arc, time::Duration};
 
-use mcp_jsonrpc::{Delivery, ErrorObject, Failure, Refused, ShapeError, Timeout};
+use mcp_jsonrpc::{Delivery, ErrorObject, Failure, Loss, Refused, ShapeError, Timeout};
 use mcp_transport::{CloseReport, ConnectError, Diagnostics, ErrorClass};
 
 /// Why no conversation came about.
@@ -26,6 +26,14 @@ pub enum HandshakeError {
         limit: Duration,
         /// What it did instead.
         diagnostics: Box<Diagnostics>,
+    },
+    /// The server, or something on the way to it, would not take the request: it is down, too busy, or
+    /// wants somebody to log in first.
+    Unavailable {
+        /// What we were doing.
+        phase: &'static str,
+        /// What came of it.
+        loss: Box<Loss>,
     },
     /// The server said no.
     Rejected {
@@ -55,13 +63,24 @@ impl HandshakeError {
     pub fn class(&self) -> ErrorClass {
         match self {
             HandshakeError::Connect(error) => error.class(),
-            HandshakeError::Closed { .. } | HandshakeError::TimedOut { .. } => {
-                ErrorClass::Transient
-            }
+            HandshakeError::Closed { report, .. } => report.reason.class(),
+            HandshakeError::TimedOut { .. } => ErrorClass::Transient,
+            HandshakeError::Unavailable { loss, .. } => loss.class,
             HandshakeError::Rejected { .. }
             | HandshakeError::NoCommonVersion { .. }
             | HandshakeError::NotModern
             | HandshakeError::Shape { .. } => ErrorClass::Permanent,
+        }
+    }
+}
+
+impl HandshakeError {
+    /// When the server wants to be asked again, where it says so.
+    pub fn retry_after(&self) -> Option<Duration> {
+        match self {
+            HandshakeError::Unavailable { loss, .. } => loss.retry_after,
+            HandshakeError::Connect(error) => error.retry_after(),
+            _ => None,
         }
     }
 }
@@ -81,6 +100,9 @@ impl fmt::Display for HandshakeError {
                     Some(line) => write!(f, "; its last words: {line}"),
                     None => Ok(()),
                 }
+            }
+            HandshakeError::Unavailable { phase, loss } => {
+                write!(f, "during `{phase}`: {}", loss.reason)
             }
             HandshakeError::Rejected { phase, error } => {
                 write!(f, "the server refused `{phase}`: {error}")
@@ -141,12 +163,7 @@ pub enum CallError {
         report: Option<Arc<CloseReport>>,
     },
     /// The link lost this request, and lives on.
-    Lost {
-        /// What became of it.
-        delivery: Delivery,
-        /// What happened.
-        reason: Box<str>,
-    },
+    Lost(Box<Loss>),
     /// The answer was larger than we accept.
     TooLarge {
         /// Its size in bytes.
@@ -193,7 +210,7 @@ impl CallError {
             Failure::Rejected(error) => CallError::Rejected(error),
             Failure::TimedOut(timeout) => CallError::TimedOut { method, timeout },
             Failure::Closed(delivery) => CallError::Closed { delivery, report },
-            Failure::Lost { delivery, reason } => CallError::Lost { delivery, reason },
+            Failure::Lost(loss) => CallError::Lost(loss),
             Failure::TooLarge { size, limit } => CallError::TooLarge { size, limit },
             Failure::Malformed(error) => CallError::Shape { method, error },
             Failure::Refused(refused) => refused.into(),
@@ -204,19 +221,29 @@ impl CallError {
     /// What this calls for.
     pub fn class(&self) -> ErrorClass {
         match self {
+            CallError::Lost(loss) => loss.class,
+            CallError::Closed { report: Some(report), .. } => report.reason.class(),
             CallError::TimedOut { .. }
             | CallError::Closed { .. }
-            | CallError::Lost { .. }
             | CallError::TooManyCalls { .. }
             | CallError::Cancelled => ErrorClass::Transient,
             _ => ErrorClass::Permanent,
         }
     }
 
+    /// When the server wants to be asked again, where it says so.
+    pub fn retry_after(&self) -> Option<Duration> {
+        match self {
+            CallError::Lost(loss) => loss.retry_after,
+            _ => None,
+        }
+    }
+
     /// What is known of the call's effect: whether trying again is safe.
     pub fn delivery(&self) -> Delivery {
         match self {
-            CallError::Closed { delivery, .. } | CallError::Lost { delivery, .. } => *delivery,
+            CallError::Closed { delivery, .. } => *delivery,
+            CallError::Lost(loss) => loss.delivery,
             CallError::TimedOut { .. } | CallError::Cancelled => Delivery::Unknown,
             CallError::Unsendable(_)
             | CallError::Unsupported(_)
@@ -250,7 +277,7 @@ impl fmt::Display for CallError {
                     None => Ok(()),
                 }
             }
-            CallError::Lost { reason, .. } => f.write_str(reason),
+            CallError::Lost(loss) => f.write_str(&loss.reason),
             CallError::TooLarge { size, limit } => {
                 write!(f, "message too large: {size} bytes, and at most {limit} are accepted")
             }

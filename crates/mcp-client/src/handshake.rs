@@ -19,6 +19,7 @@ use crate::{
     types::{DiscoverResult, Implementation, InitializeResult, ServerCapabilities},
 };
 
+pub(crate) const CLIENT_CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
 const TASKS: &str = "io.modelcontextprotocol/tasks";
 /// Thirty years.
 const FAR_AWAY: Duration = Duration::from_secs(30 * 365 * 24 * 60 * 60);
@@ -122,6 +123,8 @@ impl<'a> Handshake<'a> {
         match options.era {
             // It has nothing else to say.
             EraChoice::Modern => Duration::MAX,
+            // Each request has an answer of its own there, and a busy server is no old one.
+            _ if self.engine.outlet().answers_each_request() => Duration::MAX,
             // It was modern last time and may only be slow to start. It may also have become another one,
             // so some time is left to find that out.
             _ if options.remembered.get() == Some(Era::Modern) => {
@@ -162,6 +165,7 @@ impl<'a> Handshake<'a> {
             Failure::Rejected(error) => Observed::Refused(error),
             Failure::Closed(_) => Observed::Closed,
             Failure::TimedOut(_) => Observed::Silent,
+            Failure::Lost(loss) => Observed::Lost(loss),
             Failure::Malformed(error) => Observed::Unreadable(error),
             _ => Observed::Nonsense,
         })
@@ -189,6 +193,7 @@ impl<'a> Handshake<'a> {
             Disagreement::Refused(error) => HandshakeError::Rejected { phase, error },
             Disagreement::NotModern => HandshakeError::NotModern,
             Disagreement::Unreadable(error) => HandshakeError::Shape { phase, error },
+            Disagreement::Unavailable(loss) => HandshakeError::Unavailable { phase, loss },
             // A server that no longer listens may take its time to go.
             Disagreement::Closed => match timeout_at(self.deadline, self.engine.closed()).await {
                 Ok(report) => HandshakeError::Closed { phase, report },
@@ -228,19 +233,24 @@ fn meta(
     offered: &ClientCapabilities,
     version: ProtocolVersion,
 ) -> RawJson {
-    let mut offered = offered.clone();
-    if options.follow_tasks && !offered.extensions.iter().any(|(id, _)| id == TASKS) {
-        offered.extensions.push((TASKS.into(), RawJson::empty_object()));
-    }
     let mut meta = ObjectWriter::with_capacity(256);
     meta.string(PROTOCOL_VERSION, version.as_str());
-    meta.raw("io.modelcontextprotocol/clientCapabilities", &offered.to_json(Era::Modern));
+    meta.raw(CLIENT_CAPABILITIES, &declaration(options, offered));
     // Strings only, which cannot fail to be written.
     let _ = meta.member("io.modelcontextprotocol/clientInfo", &options.client_info);
     if let Some(level) = options.log_level {
         meta.string("io.modelcontextprotocol/logLevel", level.as_str());
     }
     meta.finish()
+}
+
+/// What a modern server is told that it may ask.
+pub(crate) fn declaration(options: &ClientOptions, offered: &ClientCapabilities) -> RawJson {
+    let mut offered = offered.clone();
+    if options.follow_tasks && !offered.extensions.iter().any(|(id, _)| id == TASKS) {
+        offered.extensions.push((TASKS.into(), RawJson::empty_object()));
+    }
+    offered.to_json(Era::Modern)
 }
 
 fn modern_profile(version: ProtocolVersion, discovered: Option<DiscoverResult>) -> ServerProfile {

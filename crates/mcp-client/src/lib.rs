@@ -13,6 +13,9 @@ mod dispatch;
 mod engine;
 mod era;
 mod error;
+#[cfg(feature = "__fuzz")]
+#[doc(hidden)]
+pub mod fuzz;
 mod handler;
 mod handshake;
 mod inputs;
@@ -21,10 +24,14 @@ mod methods;
 mod negotiation;
 mod options;
 mod paging;
+mod plain_call;
 mod profile;
 mod progress;
 mod request;
 mod rounds;
+#[cfg(feature = "skills")]
+mod skills;
+mod sync;
 mod tasks;
 mod types;
 
@@ -42,6 +49,7 @@ pub use crate::{
     listen::{ListenFilter, Subscription},
     methods::CompletionTarget,
     options::{CallOptions, ClientOptions, OnProgress},
+    plain_call::PlainCall,
     profile::ServerProfile,
     progress::ProgressStream,
     types::{
@@ -52,6 +60,12 @@ pub use crate::{
         Resource, ResourceContents, ResourceTemplate, ResourcesCapability, Root,
         ServerCapabilities, Task, TaskStatus, TaskSupport, TextContent, Tool, ToolAnnotations,
     },
+};
+
+#[cfg(feature = "skills")]
+pub use crate::{
+    skills::{LoadedSkill, SkillError, SkillFile},
+    types::{Skill, SkillFrontmatter, SkillResource, SkillResources},
 };
 
 #[cfg(doctest)]

@@ -11,12 +11,15 @@ use std::{
     fmt,
     future::poll_fn,
     pin::Pin,
-    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak},
+    sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
     task::{Context, Poll, Waker},
+    time::Duration,
 };
 
 use futures_core::Stream;
-use mcp_jsonrpc::{CallLimits, Notification, ObjectWriter, Reply, RequestId, Timeout};
+use mcp_jsonrpc::{
+    CallLimits, ErrorClass, Failure, Notification, ObjectWriter, Reply, RequestId, Timeout,
+};
 use tokio::{task::AbortHandle, time::timeout};
 
 pub use self::filter::ListenFilter;
@@ -33,8 +36,13 @@ use crate::{
 const SUBSCRIPTION_ID: &str = "io.modelcontextprotocol/subscriptionId";
 /// Events kept for a subscriber that lags behind.
 const KEPT: usize = 256;
+/// How long to wait before a subscription that broke is opened again, in seconds.
+const PAUSES: [u64; 5] = [1, 2, 5, 15, 60];
 
 /// An open subscription. A stream of events that ends with the connection, or when the server ends it.
+///
+/// Where it breaks and the connection does not, as over HTTP, it is opened again. Nothing is replayed, so
+/// everything it is about counts as changed then.
 ///
 /// Dropping it ends the subscription. The [`Handler`](crate::Handler) hears the same events.
 pub struct Subscription {
@@ -126,17 +134,23 @@ impl Client {
             tokio::spawn(async move {
                 let mut limits = CallLimits::default();
                 limits.held = true;
-                // The id is known before the request leaves, so no event can come too early.
-                let result = shared
-                    .call("subscriptions/listen", limits, None, |id| {
-                        let _ = state.id.set(id.into());
-                        Some(params)
-                    })
-                    .await;
-                let error = result.and_then(Reply::into_raw).err().map(|failure| {
+                let failure = loop {
+                    // The id is known before the request leaves, so no event can come too early.
+                    let result = shared
+                        .call("subscriptions/listen", limits, None, |id| {
+                            state.lock().id = Some(id.into());
+                            Some(params.clone())
+                        })
+                        .await;
+                    let failure = result.and_then(Reply::into_raw).err();
+                    match state.lapse(failure.as_ref()) {
+                        Some(pause) => tokio::time::sleep(pause).await,
+                        None => break failure,
+                    }
+                };
+                state.end(failure.map(|failure| {
                     CallError::new("subscriptions/listen", failure, shared.report())
-                });
-                state.end(error);
+                }));
             })
         };
         let ending = Ending::Abort(task.abort_handle());
@@ -232,8 +246,8 @@ impl Subscriptions {
         }
     }
 
-    /// Delivers a notification to its subscribers, and returns it as an event for the handler.
-    pub(crate) fn route(&self, notification: &Notification) -> Option<ServerEvent> {
+    /// Delivers a notification to its subscribers, and returns what the handler is to hear.
+    pub(crate) fn route(&self, notification: &Notification) -> Vec<ServerEvent> {
         let params = notification.params.as_ref();
         let id = params.and_then(|params| {
             params.get("_meta")?.get(SUBSCRIPTION_ID)?.decode::<RequestId>().ok()
@@ -241,30 +255,29 @@ impl Subscriptions {
         if notification.method == "notifications/subscriptions/acknowledged" {
             let agreed = params.and_then(|params| params.get("notifications"));
             let agreed = agreed.as_ref().map(ListenFilter::read).unwrap_or_default();
-            self.with(id.as_ref(), |state| state.acknowledge(agreed.clone()));
-            return None;
+            return self.with(id.as_ref(), |state| state.acknowledge(agreed)).unwrap_or_default();
         }
         let event = event(notification);
         match id {
             // Of a subscription that has ended: nobody asked for this any more.
-            Some(id) if !self.with(Some(&id), |state| state.push(event.clone())) => None,
-            Some(_) => Some(event),
+            Some(id) if self.with(Some(&id), |state| state.push(event.clone())).is_none() => vec![],
+            Some(_) => vec![event],
             None => {
-                for state in self.lock().iter().filter(|state| state.id.get().is_none()) {
+                for state in self.lock().iter().filter(|state| state.lock().id.is_none()) {
                     if state.filter.wants(&event) {
                         state.push(event.clone());
                     }
                 }
-                Some(event)
+                vec![event]
             }
         }
     }
 
-    /// Does something with the subscription `id`. Returns whether there is one.
-    fn with(&self, id: Option<&RequestId>, act: impl Fn(&State)) -> bool {
+    /// Does something with the subscription `id`, if there is one.
+    fn with<T>(&self, id: Option<&RequestId>, act: impl FnOnce(&State) -> T) -> Option<T> {
         let known = self.lock();
-        let state = known.iter().find(|state| id.is_some() && state.id.get() == id);
-        state.map(|state| act(state)).is_some()
+        let state = known.iter().find(|state| id.is_some() && state.lock().id.as_ref() == id);
+        state.map(|state| act(state))
     }
 }
 
@@ -295,13 +308,15 @@ fn event(notification: &Notification) -> ServerEvent {
 #[derive(Debug, Default)]
 struct State {
     filter: ListenFilter,
-    /// The listen request's id. Legacy subscriptions have none.
-    id: OnceLock<RequestId>,
     inner: Mutex<Queue>,
 }
 
 #[derive(Debug, Default)]
 struct Queue {
+    /// The listen request's id. Legacy subscriptions have none.
+    id: Option<RequestId>,
+    /// How often in a row it has broken. What happened meanwhile is not known.
+    lapses: usize,
     events: VecDeque<ServerEvent>,
     missed: u64,
     acknowledged: Option<ListenFilter>,
@@ -334,8 +349,26 @@ impl State {
         });
     }
 
-    fn acknowledge(&self, agreed: ListenFilter) {
+    /// The server agreed. Returns what may have changed while nobody listened.
+    fn acknowledge(&self, agreed: ListenFilter) -> Vec<ServerEvent> {
+        let lapsed = std::mem::take(&mut self.lock().lapses) > 0;
+        let changes = if lapsed { agreed.everything() } else { Vec::new() };
         self.update(|queue| queue.acknowledged = Some(agreed));
+        changes.iter().cloned().for_each(|change| self.push(change));
+        changes
+    }
+
+    /// It has broken. Returns how long to wait before it is opened again, if that is any use: it was open
+    /// once, and only this request was lost, for a reason that may pass.
+    fn lapse(&self, failure: Option<&Failure>) -> Option<Duration> {
+        let Some(Failure::Lost(loss)) = failure else { return None };
+        let mut queue = self.lock();
+        if loss.class != ErrorClass::Transient || queue.acknowledged.is_none() {
+            return None;
+        }
+        let pause = Duration::from_secs(PAUSES[queue.lapses.min(PAUSES.len() - 1)]);
+        queue.lapses += 1;
+        Some(loss.retry_after.unwrap_or_default().max(pause))
     }
 
     fn end(&self, error: Option<CallError>) {

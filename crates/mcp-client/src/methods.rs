@@ -12,10 +12,11 @@ use crate::{
     era::Era,
     error::CallError,
     options::CallOptions,
+    plain_call::PlainCall,
     request::{Ask, RESULT_TYPE, problem},
     types::{
         Completion, GetPromptResult, Listing, LogLevel, Prompt, ReadPage, ReadResourceResult,
-        Resource, ResourceTemplate, TaskSupport, Tool,
+        Rejected, Resource, ResourceTemplate, TaskSupport, Tool,
     },
 };
 
@@ -32,13 +33,30 @@ pub enum CompletionTarget<'a> {
 impl Client {
     /// All tools, in the server's order. An entry that cannot be read costs only itself.
     pub async fn list_tools(&self) -> Result<Listing<Tool>, CallError> {
-        let listing = self.list::<Tool>("tools/list").await?;
+        let mut listing = self.list::<Tool>("tools/list").await?;
+        if self.era() == Era::Modern {
+            self.teach(&mut listing);
+        }
         if self.era() == Era::Legacy && self.runs_tasks() {
             let required =
                 listing.items.iter().filter(|t| t.task_support() == TaskSupport::Required);
             *self.task_tools() = required.map(|tool| tool.name.clone()).collect();
         }
         Ok(listing)
+    }
+
+    /// Tells the link which arguments travel in headers too. A tool whose schema cannot say is not offered.
+    fn teach(&self, listing: &mut Listing<Tool>) {
+        let outlet = self.0.engine.outlet();
+        let Listing { items, rejected, .. } = listing;
+        items.retain(|tool| match outlet.learn_tool(&tool.name, &tool.input_schema) {
+            Ok(()) => true,
+            Err(why) => {
+                tracing::warn!(tool = tool.name, why, "a tool of the server cannot be called");
+                rejected.push(Rejected { name: Some(tool.name.clone()), error: problem(why) });
+                false
+            }
+        });
     }
 
     /// All resources.
@@ -57,8 +75,15 @@ impl Client {
     }
 
     /// Reads a resource.
-    pub async fn read_resource(&self, uri: &str) -> Result<ReadResourceResult, CallError> {
-        let options = CallOptions::default();
+    pub fn read_resource<'a>(&'a self, uri: &'a str) -> PlainCall<'a, ReadResourceResult> {
+        PlainCall::new(move |options| self.read_resource_with(uri, options))
+    }
+
+    async fn read_resource_with(
+        &self,
+        uri: &str,
+        options: CallOptions,
+    ) -> Result<ReadResourceResult, CallError> {
         let ask = Ask::call("resources/read", Some(uri), &options);
         let (mut page, in_rounds) = self
             .ask_to_the_end::<ReadPage>(&ask, &|params| {
@@ -74,12 +99,20 @@ impl Client {
     }
 
     /// Fills a prompt in.
-    pub async fn get_prompt(
+    pub fn get_prompt<'a>(
+        &'a self,
+        name: &'a str,
+        arguments: &'a BTreeMap<String, String>,
+    ) -> PlainCall<'a, GetPromptResult> {
+        PlainCall::new(move |options| self.get_prompt_with(name, arguments, options))
+    }
+
+    async fn get_prompt_with(
         &self,
         name: &str,
         arguments: &BTreeMap<String, String>,
+        options: CallOptions,
     ) -> Result<GetPromptResult, CallError> {
-        let options = CallOptions::default();
         let ask = Ask::call("prompts/get", Some(name), &options);
         let arguments = RawJson::encode(arguments).map_err(CallError::Unsendable)?;
         let members = |params: &mut ObjectWriter| {
@@ -90,14 +123,27 @@ impl Client {
 
     /// Ways to complete the argument `name`, which so far is `value`. `others` are the arguments that
     /// are settled already.
-    pub async fn complete(
+    ///
+    /// This is a quick request: without a limit of its own it has
+    /// [`ClientOptions::request_timeout`](crate::ClientOptions::request_timeout), and nobody hears of
+    /// its progress.
+    pub fn complete<'a>(
+        &'a self,
+        target: CompletionTarget<'a>,
+        name: &'a str,
+        value: &'a str,
+        others: &'a BTreeMap<String, String>,
+    ) -> PlainCall<'a, Completion> {
+        PlainCall::new(move |options| self.complete_with(target, (name, value), others, options))
+    }
+
+    async fn complete_with(
         &self,
         target: CompletionTarget<'_>,
-        name: &str,
-        value: &str,
+        (name, value): (&str, &str),
         others: &BTreeMap<String, String>,
+        options: CallOptions,
     ) -> Result<Completion, CallError> {
-        let options = CallOptions::default();
         let ask = Ask::quick("completion/complete", &options);
         let others = RawJson::encode(others).map_err(CallError::Unsendable)?;
         let members = |params: &mut ObjectWriter| {

@@ -5,11 +5,11 @@
 //! some old servers would carry out a modern `tools/call`; whatever does not prove the server modern makes
 //! it legacy, and the decision never hangs on one particular error code.
 
-use mcp_jsonrpc::{ErrorObject, RawJson, ShapeError};
+use mcp_jsonrpc::{ErrorClass, ErrorObject, Loss, RawJson, ShapeError};
 
 use crate::era::{Era, EraChoice, ProtocolVersion};
 
-const HEADER_MISMATCH: i64 = -32020;
+pub(crate) const HEADER_MISMATCH: i64 = -32020;
 const MISSING_CAPABILITY: i64 = -32021;
 const UNSUPPORTED_VERSION: i64 = -32022;
 
@@ -43,6 +43,8 @@ pub(crate) enum Disagreement {
     NotModern,
     /// What it said cannot be read.
     Unreadable(ShapeError),
+    /// It, or something on the way to it, would not take the request.
+    Unavailable(Box<Loss>),
 }
 
 /// What came of a step.
@@ -62,6 +64,8 @@ pub(crate) enum Observed {
     Silent,
     /// The server went away.
     Closed,
+    /// The request got lost on a link that lives on.
+    Lost(Box<Loss>),
 }
 
 /// The negotiation with one server.
@@ -105,6 +109,12 @@ impl Negotiation {
     fn probed(&mut self, observed: Observed) -> Step {
         self.answered_probe |= !matches!(observed, Observed::Silent | Observed::Closed);
         match observed {
+            // Being down, too busy or in want of a login says nothing about an era.
+            Observed::Lost(loss)
+                if loss.class != ErrorClass::Permanent || self.choice == EraChoice::Modern =>
+            {
+                Step::Failed(Disagreement::Unavailable(loss))
+            }
             Observed::Unreadable(error) => Step::Failed(Disagreement::Unreadable(error)),
             Observed::Discovered(versions) => {
                 match ProtocolVersion::newest_of(Era::Modern, &versions) {
@@ -185,6 +195,7 @@ impl Negotiation {
             }
             Observed::Silent => Step::Failed(Disagreement::Silent),
             Observed::Closed => Step::Failed(Disagreement::Closed),
+            Observed::Lost(loss) => Step::Failed(Disagreement::Unavailable(loss)),
             Observed::Unreadable(error) => Step::Failed(Disagreement::Unreadable(error)),
             Observed::Discovered(_) | Observed::Nonsense => {
                 Step::Failed(Disagreement::NoCommonVersion(Vec::new()))
@@ -213,6 +224,8 @@ fn supported(error: &ErrorObject) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
+    use mcp_jsonrpc::Delivery;
+
     use super::{Observed as O, *};
 
     /// Plays observations against a negotiation and writes the steps down.
@@ -278,6 +291,19 @@ mod tests {
                 "probe 2026-07-28 > initialize 2025-11-25 > agreed 2025-03-26"
             );
         }
+    }
+
+    #[test]
+    fn being_unavailable_says_nothing_about_an_era() {
+        let lost = |class| O::Lost(Box::new(Loss::new(Delivery::NotSent, class, "no")));
+        for class in [ErrorClass::Transient, ErrorClass::Auth, ErrorClass::Session] {
+            assert_eq!(auto(vec![lost(class)]), "probe 2026-07-28 > failed Unavailable");
+        }
+        // A page that is not there may be one of an old server.
+        assert_eq!(
+            auto(vec![lost(ErrorClass::Permanent), lost(ErrorClass::Permanent)]),
+            "probe 2026-07-28 > initialize 2025-11-25 > failed Unavailable"
+        );
     }
 
     #[test]

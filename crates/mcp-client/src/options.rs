@@ -5,6 +5,7 @@ use std::{fmt, sync::Arc, time::Duration};
 use mcp_jsonrpc::{Progress, RawJson};
 
 use crate::{
+    capabilities::ClientCapabilities,
     era::{EraChoice, RememberedEra},
     handler::{Decline, Handler},
     types::{Implementation, LogLevel},
@@ -53,6 +54,9 @@ pub struct ClientOptions {
     pub follow_tasks: bool,
     /// The least bad log messages to ask modern servers for. Default: none at all.
     pub log_level: Option<LogLevel>,
+    /// How many bytes a file of a skill may have. Default 16 MiB, which every host must accept.
+    #[cfg(feature = "skills")]
+    pub max_skill_file: u64,
 }
 
 impl Default for ClientOptions {
@@ -73,6 +77,8 @@ impl Default for ClientOptions {
             max_events: 1_024,
             follow_tasks: true,
             log_level: None,
+            #[cfg(feature = "skills")]
+            max_skill_file: 16 << 20,
         }
     }
 }
@@ -102,6 +108,9 @@ pub struct CallOptions {
     pub on_progress: Option<OnProgress>,
     /// Members to add to the request's `_meta`, such as `traceparent`.
     pub meta: Vec<(String, RawJson)>,
+    /// What this call offers to its server, if that is less than what the connection does. Modern servers
+    /// only: older ones have been told once and for all. Default: what the connection offers.
+    pub offers: Option<ClientCapabilities>,
 }
 
 impl fmt::Debug for CallOptions {

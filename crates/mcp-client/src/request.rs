@@ -10,9 +10,11 @@ use tokio::time::{Instant, timeout};
 
 use crate::{
     client::Client,
+    engine::Token,
     era::Era,
     error::CallError,
     handler::ServerEvent,
+    handshake::{CLIENT_CAPABILITIES, declaration},
     options::CallOptions,
     types::{CallToolResult, Completion, Extra, GetPromptResult, ReadPage, Task},
 };
@@ -53,6 +55,8 @@ pub(crate) struct Ask<'a> {
     pub(crate) began: Instant,
     /// Not the first request of its call, which has used up some of its time.
     pub(crate) is_repeated: bool,
+    /// What to report progress by, if not by the request's own id.
+    pub(crate) token: Option<&'a Token<'a>>,
 }
 
 impl<'a> Ask<'a> {
@@ -67,7 +71,15 @@ impl<'a> Ask<'a> {
         label: Option<&'a str>,
         options: &'a CallOptions,
     ) -> Self {
-        Self { method, label, options, is_call: true, began: Instant::now(), is_repeated: false }
+        Self {
+            method,
+            label,
+            options,
+            is_call: true,
+            began: Instant::now(),
+            is_repeated: false,
+            token: None,
+        }
     }
 }
 
@@ -162,7 +174,7 @@ impl Client {
         CallError::TimedOut { method: ask.method, timeout }
     }
 
-    fn hear(&self, ask: &Ask<'_>, progress: Progress) {
+    pub(crate) fn hear(&self, ask: &Ask<'_>, progress: Progress) {
         if let Some(on_progress) = &ask.options.on_progress {
             on_progress(progress.clone());
         }
@@ -193,7 +205,15 @@ impl Client {
         members: &Members<'_>,
     ) -> Option<RawJson> {
         let era_meta = self.0.meta.as_ref();
-        let merged = merge_meta(era_meta, own_meta, &ask.options.meta);
+        let merged = match ask.options.offers.as_ref().filter(|_| era_meta.is_some()) {
+            None => merge_meta(era_meta, own_meta, &ask.options.meta),
+            Some(offers) => {
+                let mut extra = ask.options.meta.clone();
+                let declared = declaration(&self.0.options, offers);
+                extra.push((CLIENT_CAPABILITIES.into(), declared));
+                merge_meta(era_meta, own_meta, &extra)
+            }
+        };
         let era_meta = merged.as_ref().or(era_meta);
         let mut params = ObjectWriter::with_capacity(if era_meta.is_some() { 512 } else { 128 });
         if era_meta.is_some() || ask.is_call {
@@ -202,7 +222,8 @@ impl Client {
                     meta.splice(object);
                 }
                 if ask.is_call {
-                    meta.integer(PROGRESS_TOKEN, id.get());
+                    let token = ask.token.map_or(id, |token| token.carried_by(id));
+                    meta.integer(PROGRESS_TOKEN, token.get());
                 }
                 meta
             });

@@ -5,7 +5,10 @@
 //! The 2025-11-25 revision had a small ancestor of this: the error -32042, with pages for the user to visit.
 
 use std::{
+    future::poll_fn,
     hash::{BuildHasher as _, RandomState},
+    pin::Pin,
+    task::Poll,
     time::Duration,
 };
 
@@ -124,8 +127,9 @@ impl Client {
         method: &'static str,
         requests: &RawJson,
     ) -> Result<RawJson, CallError> {
-        let mut responses = ObjectWriter::new();
-        for (key, request) in requests.members() {
+        let members: Vec<(String, RawJson)> = requests.members().collect();
+        // At the same time: a host that passes them on can then pass them on together.
+        let asks = members.iter().map(|(key, request)| async move {
             let asked = request.get("method").and_then(|asked| asked.decode::<String>().ok());
             let Some(asked) = asked else {
                 let error = problem(format_args!("inputRequests.{key}: `method` is missing"));
@@ -137,7 +141,12 @@ impl Client {
                 inputs::obtain(&*dispatch.handler, &dispatch.offered, &asked, params.as_ref())
                     .await;
             let place = format!("inputRequests.{key}");
-            responses.raw(&key, &answer.map_err(|error| error.into_call_error(method, &place))?);
+            answer.map_err(|error| error.into_call_error(method, &place))
+        });
+        let answers = all(asks.map(Box::pin).collect()).await?;
+        let mut responses = ObjectWriter::new();
+        for ((key, _), answer) in members.iter().zip(&answers) {
+            responses.raw(key, answer);
         }
         Ok(responses.finish())
     }
@@ -172,6 +181,26 @@ impl Client {
         }
         Ok(())
     }
+}
+
+/// Waits for all of them, or for the first that fails.
+async fn all<F>(mut futures: Vec<Pin<Box<F>>>) -> Result<Vec<RawJson>, CallError>
+where
+    F: Future<Output = Result<RawJson, CallError>>,
+{
+    let mut done: Vec<Option<RawJson>> = futures.iter().map(|_| None).collect();
+    poll_fn(|cx| {
+        for (future, slot) in futures.iter_mut().zip(&mut done) {
+            if slot.is_none()
+                && let Poll::Ready(answer) = future.as_mut().poll(cx)
+            {
+                *slot = Some(answer?);
+            }
+        }
+        if done.iter().all(Option::is_some) { Poll::Ready(Ok(())) } else { Poll::Pending }
+    })
+    .await
+    .map(|()| done.into_iter().flatten().collect())
 }
 
 /// How long to leave a server alone that sheds load: longer each time, and not in step with others.

@@ -8,10 +8,14 @@ mod prompt;
 mod resource;
 mod sampling;
 mod server;
+#[cfg(feature = "skills")]
+mod skill;
 mod task;
 mod tool;
 
 pub(crate) use self::server::{DiscoverResult, InitializeResult};
+#[cfg(feature = "skills")]
+pub use self::skill::{Skill, SkillFrontmatter, SkillResource, SkillResources};
 pub use self::{
     content::{
         Content, EmbeddedResource, MediaContent, OtherContent, ResourceContents, TextContent,

@@ -61,6 +61,18 @@ impl ListenFilter {
         }
     }
 
+    /// What there is to hear when all of it has changed. Tasks speak for themselves when they are asked.
+    pub(super) fn everything(&self) -> Vec<ServerEvent> {
+        let lists = [
+            (self.tools, ServerEvent::ToolsChanged),
+            (self.prompts, ServerEvent::PromptsChanged),
+            (self.resources, ServerEvent::ResourcesChanged),
+        ];
+        let lists = lists.into_iter().filter(|(wanted, _)| *wanted).map(|(_, event)| event);
+        let uris = self.resource_uris.iter().cloned();
+        lists.chain(uris.map(|uri| ServerEvent::ResourceUpdated { uri })).collect()
+    }
+
     pub(super) fn wants(&self, event: &ServerEvent) -> bool {
         match event {
             ServerEvent::ToolsChanged => self.tools,

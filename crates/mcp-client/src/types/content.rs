@@ -110,6 +110,26 @@ impl Content {
         })
     }
 
+    /// A picture: its bytes in Base64, and what they are.
+    pub fn image(data: impl Into<String>, mime_type: impl Into<String>) -> Self {
+        Content::Image(MediaContent::new(data.into(), mime_type.into()))
+    }
+
+    /// A sound: its bytes in Base64, and what they are.
+    pub fn audio(data: impl Into<String>, mime_type: impl Into<String>) -> Self {
+        Content::Audio(MediaContent::new(data.into(), mime_type.into()))
+    }
+
+    /// A resource itself.
+    pub fn resource(resource: ResourceContents) -> Self {
+        Content::Resource(EmbeddedResource {
+            resource,
+            annotations: None,
+            meta: None,
+            extra: Extra::default(),
+        })
+    }
+
     /// The text of a text block.
     pub fn as_text(&self) -> Option<&str> {
         match self {
@@ -127,6 +147,38 @@ impl Content {
             Content::Resource(_) => "resource",
             Content::Other(other) => &other.kind,
         }
+    }
+}
+
+impl MediaContent {
+    fn new(data: String, mime_type: String) -> Self {
+        Self { data, mime_type, annotations: None, meta: None, extra: Extra::default() }
+    }
+}
+
+impl ResourceContents {
+    /// A resource that is text.
+    pub fn text(uri: impl Into<String>, text: impl Into<String>) -> Self {
+        Self {
+            uri: uri.into(),
+            mime_type: None,
+            text: Some(text.into()),
+            blob: None,
+            meta: None,
+            extra: Extra::default(),
+        }
+    }
+
+    /// A resource that is not: its bytes in Base64.
+    pub fn blob(uri: impl Into<String>, blob: impl Into<String>) -> Self {
+        Self { text: None, blob: Some(blob.into()), ..Self::text(uri, "") }
+    }
+
+    /// The same, said to be of this type.
+    #[must_use]
+    pub fn of_type(mut self, mime_type: impl Into<String>) -> Self {
+        self.mime_type = Some(mime_type.into());
+        self
     }
 }
 

@@ -24,6 +24,19 @@ open! {
 }
 
 impl ElicitRequest {
+    /// A form to fill in.
+    pub fn form(message: impl Into<String>, requested_schema: RawJson) -> Self {
+        Self {
+            mode: None,
+            message: message.into(),
+            requested_schema: Some(requested_schema),
+            url: None,
+            elicitation_id: None,
+            meta: None,
+            extra: super::Extra::default(),
+        }
+    }
+
     /// Whether the user is asked to visit a page rather than to fill in a form.
     pub fn is_url(&self) -> bool {
         self.mode.as_deref() == Some("url")

@@ -2,7 +2,7 @@
 
 use std::{fmt, time::Duration};
 
-use mcp_jsonrpc::{Failure, RawJson, Reply, ShapeError};
+use mcp_jsonrpc::{DeepJson, Failure, RawJson, Reply, ShapeError};
 use serde::{
     Deserialize, Deserializer,
     de::{DeserializeOwned, MapAccess, Visitor},
@@ -110,6 +110,11 @@ impl Freshness {
 pub(crate) trait Rejectable: DeserializeOwned {
     /// The member the page has its entries in.
     const MEMBER: &'static str;
+
+    /// The name of an entry that cannot be read otherwise.
+    fn name(raw: &DeepJson) -> Option<String> {
+        raw.get("name")?.decode().ok()
+    }
 }
 
 impl Rejectable for Tool {
@@ -150,8 +155,7 @@ impl<T: Rejectable> Page<T> {
             match raw.decode() {
                 Ok(item) => page.items.push(item),
                 Err(error) => {
-                    let name = raw.get("name").and_then(|name| name.decode().ok());
-                    page.rejected.push(Rejected { name, error });
+                    page.rejected.push(Rejected { name: T::name(&raw), error });
                 }
             }
         }
@@ -159,12 +163,12 @@ impl<T: Rejectable> Page<T> {
     }
 }
 
-/// An entry of a page that is not read yet.
-struct Loose<T>(RawJson, std::marker::PhantomData<T>);
+/// An entry of a page that is not read yet: whatever it is, it costs no other.
+struct Loose<T>(DeepJson, std::marker::PhantomData<T>);
 
 impl<'de, T> Deserialize<'de> for Loose<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        RawJson::deserialize(deserializer).map(|raw| Self(raw, std::marker::PhantomData))
+        DeepJson::deserialize(deserializer).map(|raw| Self(raw, std::marker::PhantomData))
     }
 }
 
@@ -208,5 +212,26 @@ impl<'de, T: Rejectable> Visitor<'de> for PageVisitor<T> {
             rejected: Vec::new(),
             result_type,
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_entry_that_nests_too_deeply_costs_only_itself() {
+        let deep = r#"{"items":"#.repeat(300) + "{}" + &"}".repeat(300);
+        let frame = format!(
+            r#"{{"jsonrpc":"2.0","id":1,"result":{{"tools":[{{"name":"a"}},{{"inputSchema":{deep},"name":"b"}},{{"name":"c"}}],"nextCursor":"n"}}}}"#
+        );
+        let reply = Reply::recognize(&frame.into()).unwrap();
+        let page = Page::<Tool>::read(reply).unwrap();
+        let names: Vec<_> = page.items.iter().map(|tool| tool.name.as_str()).collect();
+        assert_eq!((names, page.next_cursor.as_deref()), (vec!["a", "c"], Some("n")));
+        let [rejected] = &*page.rejected else { panic!("{:?}", page.rejected) };
+        assert_eq!(rejected.name.as_deref(), Some("b"));
+        assert!(rejected.error.to_string().contains("nested too deeply"), "{}", rejected.error);
+        assert_eq!(rejected.error.path(), "inputSchema");
     }
 }

@@ -2,7 +2,7 @@
 
 use mcp_jsonrpc::RawJson;
 
-use super::{Content, open::open};
+use super::{Content, Extra, open::open};
 
 open! {
     /// A prompt as its server describes it.
@@ -59,5 +59,64 @@ open! {
         optional total: Option<f64> = "total",
         /// Whether there are more than these.
         lenient has_more: bool = "hasMore",
+    }
+}
+
+impl Prompt {
+    /// A prompt that takes nothing.
+    pub fn new(name: impl Into<String>) -> Self {
+        Self {
+            name: name.into(),
+            title: None,
+            description: None,
+            arguments: Vec::new(),
+            icons: None,
+            meta: None,
+            extra: Extra::default(),
+        }
+    }
+}
+
+impl PromptArgument {
+    /// An argument the prompt cannot do without.
+    pub fn required(name: impl Into<String>) -> Self {
+        Self { required: true, ..Self::optional(name) }
+    }
+
+    /// An argument the prompt can do without.
+    pub fn optional(name: impl Into<String>) -> Self {
+        Self {
+            name: name.into(),
+            title: None,
+            description: None,
+            required: false,
+            extra: Extra::default(),
+        }
+    }
+}
+
+impl GetPromptResult {
+    /// These messages.
+    pub fn new(messages: Vec<PromptMessage>) -> Self {
+        Self { description: None, messages, meta: None, extra: Extra::default() }
+    }
+}
+
+impl PromptMessage {
+    /// Something the user says.
+    pub fn user(content: Content) -> Self {
+        Self { role: "user".into(), content, extra: Extra::default() }
+    }
+
+    /// Something the model says.
+    pub fn assistant(content: Content) -> Self {
+        Self { role: "assistant".into(), content, extra: Extra::default() }
+    }
+}
+
+impl Completion {
+    /// These values, and there are no more.
+    pub fn new(values: Vec<String>) -> Self {
+        Self { values, total: None, has_more: false, extra: Extra::default() }
     }
 }

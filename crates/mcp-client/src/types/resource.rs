@@ -58,6 +58,41 @@ open! {
     }
 }
 
+impl Resource {
+    /// A resource of which nothing but its URI and its name is known.
+    pub fn new(uri: impl Into<String>, name: impl Into<String>) -> Self {
+        Self {
+            uri: uri.into(),
+            name: name.into(),
+            title: None,
+            description: None,
+            mime_type: None,
+            size: None,
+            annotations: None,
+            icons: None,
+            meta: None,
+            extra: Extra::default(),
+        }
+    }
+}
+
+impl ResourceTemplate {
+    /// A family of which nothing but its template and its name is known.
+    pub fn new(uri_template: impl Into<String>, name: impl Into<String>) -> Self {
+        Self {
+            uri_template: uri_template.into(),
+            name: name.into(),
+            title: None,
+            description: None,
+            mime_type: None,
+            annotations: None,
+            icons: None,
+            meta: None,
+            extra: Extra::default(),
+        }
+    }
+}
+
 /// What was read: one resource may come in several parts, with URIs of their own.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]

@@ -1,10 +1,17 @@
 //! What a request looks like on the wire, and what is read from its answer.
 
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, Mutex},
+    time::Duration,
+};
+
 use mcp_client::{CallError, CallOptions, ClientOptions, Content, Delivery};
 use mcp_jsonrpc::RawJson;
 use serde_json::json;
+use tokio::time::Instant;
 
-use crate::support::{Host, legacy, modern, params, raw};
+use crate::support::{Host, legacy, modern, params, raw, told};
 
 const VERSION: &str = "io.modelcontextprotocol/protocolVersion";
 const CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
@@ -330,6 +337,63 @@ async fn prompts_completions_and_reads_say_what_they_ask() {
     assert_eq!(read.contents[0].text.as_deref(), Some("t"));
     assert_eq!(read.freshness.unwrap().ttl.as_millis(), 1500);
     assert_eq!(read.extra.get("_meta").unwrap().as_str(), r#"{"k":1}"#);
+}
+
+#[tokio::test(start_paused = true)]
+async fn reads_prompts_and_completions_take_options_of_their_own() {
+    let (client, mut server) = modern(ClientOptions::default()).await;
+    let nothing = BTreeMap::new();
+    let target = mcp_client::CompletionTarget::Prompt("greet");
+    let heard = Arc::new(Mutex::new(Vec::new()));
+    let options = || {
+        let heard = heard.clone();
+        let mut options = CallOptions::default();
+        options.total_timeout = Some(Duration::from_secs(3));
+        options.meta.push(("traceparent".into(), raw(r#""00-1""#)));
+        options.on_progress =
+            Some(Arc::new(move |report| heard.lock().unwrap().push(report.progress)));
+        options
+    };
+    let began = Instant::now();
+    let (prompt, completion, read, ()) = tokio::join!(
+        client.get_prompt("greet", &nothing).with(options()),
+        client.complete(target, "lang", "", &nothing).with(options()),
+        client.read_resource("a:b").with(options()),
+        async {
+            for method in ["prompts/get", "completion/complete", "resources/read"] {
+                let request = server.request(method).await;
+                assert_eq!(params(&request)["_meta"]["traceparent"], "00-1", "{method}");
+                if method != "completion/complete" {
+                    server.progress(&request, 0.5);
+                }
+            }
+        }
+    );
+    assert_eq!(began.elapsed(), Duration::from_secs(3));
+    for error in [prompt.unwrap_err(), completion.unwrap_err(), read.unwrap_err()] {
+        assert!(matches!(error, CallError::TimedOut { .. }), "{error}");
+    }
+    assert_eq!(*heard.lock().unwrap(), [0.5, 0.5]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_read_sends_nothing_before_it_is_polled_and_is_cancelled_when_dropped() {
+    let (client, mut server) = modern(ClientOptions::default()).await;
+    let mut read = client.read_resource("a:b");
+    assert_eq!(server.unread().await, [""; 0]);
+    let request = tokio::select! {
+        _ = &mut read => unreachable!("nobody answers"),
+        request = server.request("resources/read") => request,
+    };
+    // Too late for other options: what is under way goes on.
+    let mut options = CallOptions::default();
+    options.total_timeout = Some(Duration::from_millis(1));
+    let mut read = read.with(options);
+    let waited = tokio::time::timeout(Duration::from_secs(1), &mut read).await;
+    assert!(waited.is_err());
+    drop(read);
+    let cancelled = server.notification("notifications/cancelled").await;
+    assert_eq!(told(&cancelled)["requestId"], json!(request.id.as_integer()));
 }
 
 #[tokio::test(start_paused = true)]

@@ -10,5 +10,7 @@ mod handshake;
 mod listen;
 mod lists;
 mod rounds;
+#[cfg(feature = "skills")]
+mod skills;
 mod support;
 mod tasks;

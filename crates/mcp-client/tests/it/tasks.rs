@@ -1,13 +1,16 @@
 //! Calls that become tasks, in both eras.
 
-use std::time::Duration;
+use std::{
+    sync::{Arc, Mutex},
+    time::Duration,
+};
 
 use mcp_client::{CallError, CallOptions, Client, ClientOptions, ElicitResult};
 use mcp_jsonrpc::Message;
 use serde_json::json;
 use tokio::time::Instant;
 
-use crate::support::{Host, Server, legacy, modern, params, raw, settled, show};
+use crate::support::{Host, Server, legacy, modern, params, raw, settled, show, told};
 
 const QUESTION: &str = r#"{"method":"elicitation/create","params":{"message":"Who?"}}"#;
 
@@ -232,6 +235,76 @@ async fn a_legacy_task_with_questions_gets_a_stream_to_ask_them_on() {
         "the server refused: not without a name (code -32603)"
     );
     assert_eq!(server.unread().await, [""; 0]);
+}
+
+/// Options whose progress reports end up in the list.
+fn heard() -> (CallOptions, Arc<Mutex<Vec<f64>>>) {
+    let heard = Arc::new(Mutex::new(Vec::new()));
+    let mut options = CallOptions::default();
+    let reports = heard.clone();
+    options.on_progress =
+        Some(Arc::new(move |report| reports.lock().unwrap().push(report.progress)));
+    (options, heard)
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_legacy_task_reports_by_the_token_of_its_call_until_it_ends() {
+    let host = Host::default();
+    let (client, mut server) = legacy(host.options()).await;
+    list(&client, &mut server).await;
+    let (options, heard) = heard();
+    let (result, call) = tokio::join!(client.call_tool("only", &()).with(options), async {
+        let call = server.request("tools/call").await;
+        server.progress(&call, 0.1);
+        server.answer(&call, &format!(r#"{{"task":{LEGACY}}}"#));
+        server.progress(&call, 0.2);
+        let get = server.request("tasks/get").await;
+        server.progress(&call, 0.3);
+        server.answer(&get, &LEGACY.replace("working", "input_required"));
+        let result = server.request("tasks/result").await;
+        server.progress(&call, 0.4);
+        settled().await;
+        server.answer(&result, r#"{"content":[]}"#);
+        call
+    });
+    result.unwrap();
+    assert_eq!(*heard.lock().unwrap(), [0.1, 0.2, 0.3, 0.4]);
+    assert_eq!(host.heard().len(), 4);
+    // Now it has ended, and its token with it. Nobody was told of anything.
+    server.progress(&call, 0.5);
+    assert_eq!(server.unread().await, [""; 0]);
+    assert_eq!((heard.lock().unwrap().len(), host.heard().len()), (4, 0));
+}
+
+#[tokio::test(start_paused = true)]
+async fn progress_of_a_legacy_task_extends_the_limit_for_silence() {
+    let (client, mut server) = legacy(ClientOptions::default()).await;
+    list(&client, &mut server).await;
+    let (mut options, _) = heard();
+    options.idle_timeout = Some(Duration::from_secs(10));
+    let began = Instant::now();
+    let (result, ()) = tokio::join!(client.call_tool("only", &()).with(options), async {
+        let call = server.request("tools/call").await;
+        for _ in 0..3 {
+            tokio::time::sleep(Duration::from_secs(8)).await;
+            server.progress(&call, 1.0);
+        }
+        server.answer(&call, &format!(r#"{{"task":{LEGACY}}}"#));
+        let get = server.request("tasks/get").await;
+        server.answer(&get, &LEGACY.replace("working", "input_required"));
+        let result = server.request("tasks/result").await;
+        for _ in 0..3 {
+            tokio::time::sleep(Duration::from_secs(8)).await;
+            server.progress(&call, 2.0);
+        }
+        // And then silence.
+        let cancelled = server.notification("notifications/cancelled").await;
+        assert_eq!(told(&cancelled)["requestId"], json!(result.id.as_integer()));
+        server.request("tasks/cancel").await;
+    });
+    let error = result.unwrap_err();
+    assert!(matches!(error, CallError::TimedOut { method: "tasks/result", .. }), "{error}");
+    assert_eq!(began.elapsed().as_secs(), 24 + 24 + 10);
 }
 
 #[tokio::test(start_paused = true)]

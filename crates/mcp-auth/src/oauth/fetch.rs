@@ -1,0 +1,95 @@
+//! Requests of a login: every URL is judged before it is asked, and answers are bounded.
+
+use std::sync::Arc;
+
+use zeroize::Zeroizing;
+
+use super::error::{LoginError, Refusal};
+use crate::{
+    guard::Guard,
+    http::{HttpClient, HttpError, HttpRequest, HttpResponse},
+};
+
+/// How often a document may be somewhere else. Only documents: a token request follows nothing.
+const MOST_REDIRECTS: usize = 3;
+
+#[derive(Clone, Debug)]
+pub(crate) struct Fetch {
+    http: Arc<dyn HttpClient>,
+    guard: Guard,
+}
+
+pub(crate) enum Document {
+    Found(Zeroizing<Vec<u8>>),
+    /// Not there: look in the next place.
+    Missing,
+}
+
+impl Fetch {
+    pub(crate) fn new(http: Arc<dyn HttpClient>, guard: Guard) -> Self {
+        Self { http, guard }
+    }
+
+    /// The same client for a server that the user named, in its own surroundings.
+    pub(crate) fn for_server(&self, server: &str) -> Self {
+        Self { http: self.http.clone(), guard: Guard::for_server(server) }
+    }
+
+    pub(crate) fn request(&self, method: &'static str, url: &str) -> HttpRequest {
+        HttpRequest::new(method, url, self.guard.clone())
+    }
+
+    /// Sends a request that asks for `asking`.
+    pub(crate) async fn send(
+        &self,
+        request: HttpRequest,
+        asking: &'static str,
+    ) -> Result<HttpResponse, LoginError> {
+        let blocked = |why| LoginError::Blocked { what: asking, why };
+        self.guard.check_url(&request.url).map_err(blocked)?;
+        tracing::debug!(?request, asking, "login request");
+        match self.http.send(request).await {
+            Ok(response) => {
+                tracing::debug!(status = response.status, asking, "login answer");
+                Ok(response)
+            }
+            Err(HttpError::Blocked(why)) => Err(blocked(why)),
+            Err(source) => Err(LoginError::Http { asking, source }),
+        }
+    }
+
+    /// Reads a document, following a few redirects, each judged like the first URL.
+    pub(crate) async fn document(
+        &self,
+        url: &str,
+        asking: &'static str,
+    ) -> Result<Document, LoginError> {
+        let mut url = url.to_owned();
+        for _ in 0..=MOST_REDIRECTS {
+            let request = self
+                .request("GET", &url)
+                .header("accept", "application/json")
+                .header("mcp-protocol-version", "2025-11-25");
+            let response = self.send(request, asking).await?;
+            match response.status {
+                200 => return Ok(Document::Found(response.body)),
+                301 | 302 | 303 | 307 | 308 => match next(&url, &response) {
+                    Some(location) => url = location,
+                    None => return Ok(Document::Missing),
+                },
+                // These may pass, and taking them for "not there" would lead to the wrong place.
+                429 | 500..=599 => {
+                    let refusal = Refusal::new("temporarily_unavailable", None);
+                    return Err(LoginError::Refused { asking, refusal });
+                }
+                _ => return Ok(Document::Missing),
+            }
+        }
+        Err(LoginError::BadDocument { what: asking, why: "it is redirected too often" })
+    }
+}
+
+fn next(url: &str, response: &HttpResponse) -> Option<String> {
+    let location = response.header("location")?;
+    Some(url::Url::parse(url).ok()?.join(location).ok()?.into())
+}

@@ -1,0 +1,153 @@
+//! Getting a client id: the one that was given, a document of our own, or a registration.
+
+use serde_json::{Value, json};
+
+use super::{
+    client::{AuthMethod, Client},
+    error::{LoginError, Refusal},
+    fetch::Fetch,
+    metadata::{ServerMetadata, object},
+};
+use crate::{
+    http::HttpResponse,
+    secret::Secret,
+    store::{Key, vault::Vault},
+};
+
+const ASKING: &str = "the registration of a client";
+
+/// What a registration says about us.
+#[derive(Clone, Debug)]
+pub(crate) struct Applicant<'a> {
+    pub(crate) name: &'a str,
+    pub(crate) redirect_uri: Option<&'a str>,
+    pub(crate) grant: &'static str,
+    pub(crate) scope: Option<&'a str>,
+}
+
+/// Registers dynamically, or uses the registration that was made before at this issuer for the same
+/// redirect.
+pub(crate) async fn register(
+    fetch: &Fetch,
+    vault: &Vault,
+    server: &ServerMetadata,
+    applicant: &Applicant<'_>,
+) -> Result<Client, LoginError> {
+    let endpoint = server.registration_endpoint.as_deref().ok_or(LoginError::NoClientId)?;
+    let key = stored_under(&server.issuer);
+    if let Some(client) = stored(vault, &key, applicant).await {
+        return Ok(client);
+    }
+    let method = wanted(server);
+    let body = request(applicant, method);
+    let request = fetch.request("POST", endpoint).header("content-type", "application/json");
+    let mut request = request.header("accept", "application/json");
+    request.body = Secret::new(body.to_string());
+    let answer = fetch.send(request, ASKING).await?;
+    let document = read(&answer)?;
+    let client = Client::from_registration(&document, method)
+        .ok_or(LoginError::BadDocument { what: ASKING, why: "the answer has no `client_id`" })?;
+    let record = json!({ "client": client.to_json(), "redirect": applicant.redirect_uri });
+    // A registration that cannot be kept is made again next time.
+    if let Err(error) = vault.store().set(&key, Secret::new(record.to_string())).await {
+        tracing::warn!(%error, "a client registration was not stored");
+    }
+    Ok(client)
+}
+
+/// Forgets a registration that its server no longer knows.
+pub(crate) async fn forget(vault: &Vault, issuer: &str) -> Result<(), LoginError> {
+    vault.store().delete(&stored_under(issuer)).await?;
+    Ok(())
+}
+
+/// Registrations belong to the issuer, whichever MCP server led there.
+fn stored_under(issuer: &str) -> Key {
+    Key::new("", issuer, "registration")
+}
+
+/// A registration from before. A store that cannot be read has none: registering again is cheap.
+async fn stored(vault: &Vault, key: &Key, applicant: &Applicant<'_>) -> Option<Client> {
+    let record = vault.store().get(key).await.ok()??;
+    let record = object(record.expose().as_bytes())?;
+    let is_same = record["redirect"].as_str() == applicant.redirect_uri;
+    is_same.then(|| Client::from_json(&record["client"])).flatten()
+}
+
+/// A native client has no secret to keep, so `none` where it is offered.
+fn wanted(server: &ServerMetadata) -> AuthMethod {
+    let lists = |method: AuthMethod| server.lists_auth(method.name());
+    match lists(AuthMethod::None) {
+        None | Some(true) => AuthMethod::None,
+        Some(false) => AuthMethod::with_secret(server),
+    }
+}
+
+fn request(applicant: &Applicant<'_>, method: AuthMethod) -> Value {
+    let mut body = json!({
+        "client_name": applicant.name,
+        // Without it a server takes us for a web application, which may not use localhost.
+        "application_type": "native",
+        "grant_types": [applicant.grant, "refresh_token"],
+        "token_endpoint_auth_method": method.name(),
+    });
+    if let Some(uri) = applicant.redirect_uri {
+        body["redirect_uris"] = json!([uri]);
+        body["response_types"] = json!(["code"]);
+    }
+    if let Some(scope) = applicant.scope {
+        body["scope"] = scope.into();
+    }
+    body
+}
+
+fn read(answer: &HttpResponse) -> Result<Value, LoginError> {
+    let document = object(&answer.body);
+    match answer.status {
+        200..=299 => {
+            document.ok_or(LoginError::BadDocument { what: ASKING, why: "the answer is not JSON" })
+        }
+        status => {
+            let code = match (&document, status) {
+                (_, 429 | 500..=599) => "temporarily_unavailable",
+                (Some(document), _) => document["error"].as_str().unwrap_or_default(),
+                (None, _) => "",
+            };
+            let description = document.as_ref().and_then(|d| d["error_description"].as_str());
+            let refusal = Refusal::new(code, description);
+            Err(LoginError::Refused { asking: ASKING, refusal })
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_registration_says_that_we_are_native() {
+        let applicant = Applicant {
+            name: "x",
+            redirect_uri: Some("http://127.0.0.1:1/callback"),
+            grant: "authorization_code",
+            scope: Some("a b"),
+        };
+        let body = request(&applicant, AuthMethod::None);
+        assert_eq!(body["application_type"], "native");
+        assert_eq!(body["grant_types"], json!(["authorization_code", "refresh_token"]));
+        assert_eq!(body["redirect_uris"], json!(["http://127.0.0.1:1/callback"]));
+        assert_eq!(body["scope"], "a b");
+    }
+
+    #[test]
+    fn no_secret_is_wanted_where_none_is_needed() {
+        let server = |methods: Option<&[&str]>| ServerMetadata {
+            auth_methods: methods.map(|m| m.iter().map(|&m| m.to_owned()).collect()),
+            ..ServerMetadata::default()
+        };
+        assert_eq!(wanted(&server(None)), AuthMethod::None);
+        assert_eq!(wanted(&server(Some(&["none", "client_secret_basic"]))), AuthMethod::None);
+        assert_eq!(wanted(&server(Some(&["client_secret_post"]))), AuthMethod::Post);
+        assert_eq!(wanted(&server(Some(&["client_secret_basic"]))), AuthMethod::Basic);
+    }
+}

@@ -1,0 +1,143 @@
+//! Tokens that are bound to a key.
+
+use std::sync::Arc;
+
+use mcp_auth::{ClientProof, Dpop, Grant, PreRegistered, Secret, Source};
+use mcp_transport::{Authorize as _, Challenge, Target};
+use serde_json::json;
+
+use crate::support::{Host, Reply, SERVER, World, browser};
+
+fn world() -> Arc<World> {
+    let world = Arc::new(World::new());
+    {
+        let mut resource = world.resource();
+        resource.challenge = resource.challenge.replace("Bearer", "DPoP");
+        resource.wants_dpop = true;
+    }
+    world
+}
+
+#[tokio::test]
+async fn every_request_has_a_proof_of_its_own_and_a_restart_keeps_the_key() {
+    // The server itself checks the proofs, and refuses one it has seen.
+    let world = world();
+    let host = Host::new(&world);
+    host.call().await.unwrap();
+    host.call().await.unwrap();
+    world.authority(|authority| authority.tokens.clear());
+    host.call().await.unwrap();
+    host.twin(|options| options.interact = None).call().await.unwrap();
+    assert_eq!(world.look(|authority| authority.authorizations.len()), 1);
+}
+
+#[tokio::test]
+async fn nonces_are_learnt_from_both_servers() {
+    let world = world();
+    world.authority(|authority| authority.wants_nonce = Some("as-1".into()));
+    world.resource().nonce = Some("rs-1".into());
+    let host = Host::new(&world);
+    host.call().await.unwrap();
+    world.resource().nonce = Some("rs-2".into());
+    host.call().await.unwrap();
+    world.authority(|authority| {
+        authority.wants_nonce = Some("as-2".into());
+        authority.tokens.clear();
+    });
+    host.call().await.unwrap();
+    assert_eq!(world.look(|authority| authority.authorizations.len()), 1);
+}
+
+#[tokio::test]
+async fn it_is_used_when_asked_for_always_or_never() {
+    let world = Arc::new(World::new());
+    let proofs = |world: &World| world.look(|authority| authority.proofs.len());
+    Host::new(&world).call().await.unwrap();
+    assert_eq!(proofs(&world), 0, "nobody asked for it");
+
+    let bound = self::world();
+    let never = Host::with(&bound, |options| options.dpop = Dpop::Never);
+    never.auth.login(&browser(&bound)).await.unwrap();
+    assert_eq!(proofs(&bound), 0);
+
+    let always = Host::with(&world, |options| options.dpop = Dpop::Always);
+    always.auth.login(&browser(&world)).await.unwrap();
+    assert_eq!(proofs(&world), 1);
+    world.authority(|authority| {
+        authority.metadata["dpop_signing_alg_values_supported"] = json!(null);
+    });
+    let refused = Host::with(&world, |options| options.dpop = Dpop::Always);
+    let error = refused.auth.login(&browser(&world)).await.unwrap_err();
+    assert!(error.to_string().contains("bound to a key"), "{error}");
+}
+
+#[tokio::test]
+async fn client_credentials_can_be_bound_too() {
+    let world = world();
+    world.authority(|authority| {
+        authority.clients.insert("given".into(), Some("s".into()));
+        authority.auth_method = "client_secret_basic";
+        authority.metadata["token_endpoint_auth_methods_supported"] =
+            json!(["client_secret_basic"]);
+    });
+    let host = Host::with(&world, |options| {
+        let proof = ClientProof::Secret(Source::Value(Secret::new("s")));
+        options.client = Some(PreRegistered::new("given", proof));
+        options.grant = Grant::ClientCredentials;
+        options.interact = None;
+    });
+    host.call().await.unwrap();
+    host.call().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_new_nonce_helps_all_requests_under_way_and_opens_no_window() {
+    let world = world();
+    world.authority(|authority| authority.gives_refresh = false);
+    let host = Host::new(&world);
+    host.call().await.unwrap();
+    let target = Target::new("POST", SERVER);
+    let (one, two) = (
+        host.auth.credentials(target).await.unwrap(),
+        host.auth.credentials(target).await.unwrap(),
+    );
+    let mut challenge = Challenge::new(401, SERVER);
+    challenge.read(&format!("{}, error=\"use_dpop_nonce\"", world.resource().challenge));
+    challenge.dpop_nonce = Some("n2".into());
+    for credentials in [one, two] {
+        challenge.stamp = credentials.stamp;
+        host.auth.challenged(&challenge).await.unwrap();
+    }
+    // The same nonce once more, for a request that had it: no nonce will do.
+    challenge.stamp = host.auth.credentials(target).await.unwrap().stamp;
+    let told = host.auth.challenged(&challenge).await.unwrap_err();
+    assert!(told.message.contains("nonces"), "{told}");
+    // A server that has a new one each time.
+    let mut tries = 0;
+    loop {
+        challenge.stamp = host.auth.credentials(target).await.unwrap().stamp;
+        challenge.dpop_nonce = Some(format!("turn-{tries}"));
+        if host.auth.challenged(&challenge).await.is_err() {
+            break;
+        }
+        tries += 1;
+    }
+    assert!(tries <= 10, "enough is enough: {tries}");
+    assert_eq!(world.look(|authority| authority.authorizations.len()), 1);
+}
+
+#[tokio::test]
+async fn a_token_that_anybody_could_show_is_refused_where_it_must_be_bound() {
+    let world = Arc::new(World::new());
+    let answer = json!({ "access_token": "t", "token_type": "Bearer" });
+    world.script("POST https://as.test/token", Reply::json(200, &answer));
+    let host = Host::with(&world, |options| options.dpop = Dpop::Always);
+    let error = host.auth.login(&browser(&world)).await.unwrap_err();
+    assert!(error.to_string().contains("bound to a key"), "{error}");
+    world.unscript("POST https://as.test/token");
+    // A login from before, which has no key, is not used.
+    let before = host.twin(|options| options.dpop = Dpop::Never);
+    before.auth.login(&browser(&world)).await.unwrap();
+    let after = host.twin(|options| options.dpop = Dpop::Always);
+    assert!(!after.auth.is_logged_in().await.unwrap());
+}

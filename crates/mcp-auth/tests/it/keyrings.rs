@@ -1,0 +1,209 @@
+//! Real keyrings: a Secret Service (gnome-keyring on a bus of its own) and the kernel's.
+//!
+//! The store of a process is opened once, so each situation is a process of its own: this binary again, told
+//! by a variable which situation it is in.
+
+use std::{
+    env,
+    path::Path,
+    process::{Command, Output, Stdio},
+    sync::{Arc, Mutex},
+    time::Duration,
+};
+
+use mcp_auth::{
+    AuthEvent, FileStore, Key, KeyringStore, OnEvent, Secret, SecretStore as _, StoreError,
+    StoreMode, Vault,
+};
+
+const SITUATION: &str = "MCP_AUTH_KEYRING";
+
+fn key() -> Key {
+    Key::new("https://a.test/mcp", "https://as.test", "me")
+}
+
+fn installed(program: &str) -> bool {
+    let found =
+        Command::new(program).arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status();
+    found.is_ok()
+}
+
+/// Runs [`worker`] in a situation, on a bus of its own with the files of the keyring in `folder`.
+fn on_a_bus(situation: &str, folder: &Path, before: &str) -> Option<Output> {
+    if !installed("dbus-run-session") || !installed("gnome-keyring-daemon") {
+        println!("SKIPPED {situation}: install `dbus-daemon` and `gnome-keyring` to run it");
+        return None;
+    }
+    let this = env::current_exe().unwrap();
+    let script = format!("{before} exec '{}' --exact keyrings::worker --nocapture", this.display());
+    let output = Command::new("timeout")
+        .args(["60", "dbus-run-session", "--", "sh", "-c", &script])
+        .env(SITUATION, situation)
+        .env("MCP_AUTH_FOLDER", folder)
+        .env("XDG_DATA_HOME", folder)
+        .env("XDG_RUNTIME_DIR", folder)
+        .env_remove("DISPLAY")
+        .env_remove("WAYLAND_DISPLAY")
+        .output()
+        .unwrap();
+    Some(output)
+}
+
+fn passed(output: &Output) {
+    let text = String::from_utf8_lossy(&output.stdout);
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success() && text.contains("1 passed"), "{text}\n{said}");
+}
+
+const UNLOCK: &str =
+    r"printf '\n' | gnome-keyring-daemon --unlock --components=secrets >/dev/null 2>&1 &&";
+
+#[test]
+fn an_unlocked_secret_service_keeps_secrets() {
+    let folder = tempfile::tempdir().unwrap();
+    if let Some(output) = on_a_bus("unlocked", folder.path(), UNLOCK) {
+        passed(&output);
+    }
+}
+
+#[test]
+fn a_locked_secret_service_is_noticed_and_the_file_takes_over() {
+    let folder = tempfile::tempdir().unwrap();
+    if let Some(output) = on_a_bus("locked", folder.path(), "") {
+        passed(&output);
+    }
+}
+
+#[test]
+fn a_secret_service_that_dies_half_way_fails_and_does_not_hang() {
+    let folder = tempfile::tempdir().unwrap();
+    if let Some(output) = on_a_bus("dying", folder.path(), UNLOCK) {
+        passed(&output);
+    }
+}
+
+#[test]
+fn without_a_bus_the_file_takes_over() {
+    let folder = tempfile::tempdir().unwrap();
+    let output = Command::new(env::current_exe().unwrap())
+        .args(["--exact", "keyrings::worker", "--nocapture"])
+        .env(SITUATION, "absent")
+        .env("MCP_AUTH_FOLDER", folder.path())
+        .env("XDG_RUNTIME_DIR", "/nonexistent")
+        .env_remove("DBUS_SESSION_BUS_ADDRESS")
+        .output()
+        .unwrap();
+    passed(&output);
+}
+
+/// What a process does in its situation.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn worker() {
+    let Ok(situation) = env::var(SITUATION) else {
+        println!("run by the other tests of this module");
+        return;
+    };
+    let folder = env::var("MCP_AUTH_FOLDER").unwrap();
+    let folder = Path::new(&folder).join("auth");
+    match situation.as_str() {
+        "unlocked" => unlocked(&folder).await,
+        "locked" => unusable(&folder, |error| matches!(error, StoreError::Locked)).await,
+        "absent" => unusable(&folder, |error| matches!(error, StoreError::Unavailable(_))).await,
+        "dying" => dying().await,
+        other => panic!("no such situation: {other}"),
+    }
+}
+
+/// Opens a vault, and returns it with the events it told.
+async fn open(mode: StoreMode, folder: &Path) -> (Result<Vault, StoreError>, Vec<AuthEvent>) {
+    let told = Arc::new(Mutex::new(Vec::new()));
+    let events = told.clone();
+    let on_event = OnEvent::new(move |event| events.lock().unwrap().push(event.clone()));
+    let vault = Vault::open(mode, folder, on_event).await;
+    let told = told.lock().unwrap().clone();
+    (vault, told)
+}
+
+async fn unlocked(folder: &Path) {
+    let keyring = KeyringStore::platform().await.unwrap();
+    keyring.probe().await.unwrap();
+    assert_eq!(keyring.list().await.unwrap(), [], "the probe left something");
+    let long = Secret::new("x".repeat(20_000));
+    keyring.set(&key(), long.clone()).await.unwrap();
+    assert_eq!(keyring.get(&key()).await.unwrap(), Some(long));
+    assert_eq!(keyring.list().await.unwrap(), [key()]);
+    assert!(keyring.delete(&key()).await.unwrap() && !keyring.delete(&key()).await.unwrap());
+
+    // What an earlier life kept in the file moves once it is saved.
+    let file = FileStore::new(folder, OnEvent::default());
+    file.set(&key(), Secret::new("old")).await.unwrap();
+    let (vault, told) = open(StoreMode::Auto, folder).await;
+    let vault = vault.unwrap();
+    assert_eq!(told, []);
+    assert_eq!(vault.store().get(&key()).await.unwrap(), Some(Secret::new("old")));
+    vault.store().set(&key(), Secret::new("new")).await.unwrap();
+    assert_eq!(file.get(&key()).await.unwrap(), None);
+    assert_eq!(keyring.get(&key()).await.unwrap(), Some(Secret::new("new")));
+}
+
+async fn unusable(folder: &Path, is_expected: impl Fn(&StoreError) -> bool) {
+    let (vault, told) = open(StoreMode::Auto, folder).await;
+    let [AuthEvent::KeyringUnavailable { file, .. }] = told.as_slice() else {
+        panic!("{told:?}");
+    };
+    let vault = vault.unwrap();
+    vault.store().set(&key(), Secret::new("1")).await.unwrap();
+    assert!(file.exists());
+    let (strict, _) = open(StoreMode::Keyring, folder).await;
+    let error = strict.map(|_| ()).unwrap_err();
+    assert!(is_expected(&error), "{error}");
+}
+
+async fn dying() {
+    let keyring = KeyringStore::platform().await.unwrap().with_limit(Duration::from_secs(20));
+    keyring.set(&key(), Secret::new("1")).await.unwrap();
+    assert!(kill_our_daemon(), "there is no daemon to kill");
+    // The bus starts another one, which is locked; or the connection is gone. Either is an error with a
+    // name, and the process lives on.
+    match keyring.get(&key()).await {
+        Err(StoreError::Locked | StoreError::Unavailable(_) | StoreError::TimedOut(_)) => {}
+        other => panic!("{other:?}"),
+    }
+    assert!(keyring.probe().await.is_err());
+}
+
+/// Kills the daemon of this very bus, which is the one that has our folder in its environment.
+fn kill_our_daemon() -> bool {
+    let folder = env::var("XDG_RUNTIME_DIR").unwrap();
+    let ours = format!("XDG_RUNTIME_DIR={folder}");
+    for process in std::fs::read_dir("/proc").unwrap().flatten() {
+        let read = |name: &str| std::fs::read(process.path().join(name)).unwrap_or_default();
+        let is_ours = read("environ").split(|byte| *byte == 0).any(|line| line == ours.as_bytes());
+        if is_ours && read("comm").starts_with(b"gnome-keyring") {
+            let id = process.file_name().into_string().unwrap();
+            return Command::new("kill").args(["-KILL", &id]).status().unwrap().success();
+        }
+    }
+    false
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn the_kernel_keeps_secrets() {
+    let keyring = match KeyringStore::keyutils().await {
+        Ok(keyring) => keyring.for_service(format!("mcp-auth-test-{}", std::process::id())),
+        Err(error) => {
+            println!("SKIPPED: the kernel's keyring is not permitted here: {error}");
+            return;
+        }
+    };
+    if let Err(error) = keyring.probe().await {
+        println!("SKIPPED: the kernel's keyring is not permitted here: {error}");
+        return;
+    }
+    keyring.set(&key(), Secret::new("1")).await.unwrap();
+    assert_eq!(keyring.get(&key()).await.unwrap(), Some(Secret::new("1")));
+    let large = keyring.set(&key(), Secret::new("x".repeat(40_000))).await;
+    assert!(matches!(large, Err(StoreError::TooLarge)), "{large:?}");
+    assert!(keyring.delete(&key()).await.unwrap() && !keyring.delete(&key()).await.unwrap());
+}

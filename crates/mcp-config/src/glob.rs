@@ -1,7 +1,11 @@
 //! `*` and `?`, in linear time and memory.
 
 /// Whether `text` as a whole matches `glob`: `*` is any run of characters, `?` exactly one.
-pub(crate) fn matches(glob: &str, text: &str) -> bool {
+///
+/// ```
+/// assert!(mcp_config::glob_matches("mcp:*:read_?", "mcp:files:read_1"));
+/// ```
+pub fn matches(glob: &str, text: &str) -> bool {
     let (glob, text) = (glob.as_bytes(), text.as_bytes());
     let (mut g, mut t) = (0, 0);
     // Where to resume after a `*`: only the latest one can need more text.

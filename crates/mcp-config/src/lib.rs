@@ -51,6 +51,7 @@ pub use crate::{
     expand::{AskInput, ExpandCause, ExpandError, Expanded, NoInputs, expand},
     explain::Explanation,
     file::{ConfigFile, FileError},
+    glob::matches as glob_matches,
     import::{ImportOutcome, ImportPlan, Importable},
     model::{
         AlwaysLoad, AuthKind, ConnectMode, EraPin, Limits, OAuth, Remote, Sdk, ServerConfig, Stdio,

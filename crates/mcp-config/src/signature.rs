@@ -180,11 +180,26 @@ pub(crate) fn shown_url(text: &str) -> String {
     // rather than too little.
     let (address, hidden) = text.split_at(cut);
     let dots = if hidden.is_empty() { "" } else { "?…" };
-    if let Some((scheme, rest)) = address.split_once("://") {
-        let authority = &rest[..rest.find('/').unwrap_or(rest.len())];
-        if let Some(at) = authority.rfind('@') {
-            return format!("{scheme}://{}{dots}", &rest[at + 1..]);
-        }
+    let Some((scheme, rest)) = address.split_once("://") else {
+        // Parsers forgive missing slashes, so a user may be there without them.
+        let user = address.rfind('@').map(|at| (address.split_once(':'), &address[at + 1..]));
+        return match user {
+            Some((Some((scheme, _)), rest)) => format!("{scheme}:{rest}{dots}"),
+            Some((None, rest)) => format!("{rest}{dots}"),
+            None => format!("{address}{dots}"),
+        };
+    };
+    let authority = &rest[..rest.find('/').unwrap_or(rest.len())];
+    // What follows the last colon is a port, or the beginning of a password with a slash in it.
+    let port = authority.rsplit_once(':').map_or("", |(_, port)| port);
+    let is_port = port.bytes().all(|byte| byte.is_ascii_digit());
+    let user = match authority.rfind('@') {
+        None if !is_port && hidden.contains('@') => return format!("{scheme}://{dots}"),
+        None if !is_port => rest.rfind('@'),
+        user => user,
+    };
+    if let Some(at) = user {
+        return format!("{scheme}://{}{dots}", &rest[at + 1..]);
     }
     format!("{address}{dots}")
 }
@@ -209,6 +224,25 @@ impl fmt::Debug for Signature {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_address_is_shown_without_its_secrets_however_it_is_spelled() {
+        for (address, shown) in [
+            ("https://u:s3cret@h/x?k=s3cret", "https://h/x?…"),
+            ("https:u:s3cret@h/x", "https:h/x"),
+            ("https:/u:s3cret@h/x", "https:h/x"),
+            ("s3cret@h/x", "h/x"),
+            ("https://u:s3/cret@h/x", "https://h/x"),
+            ("https://u:s3?cret@h/x", "https://?…"),
+            ("https://u:s3#cret@h/x", "https://?…"),
+            ("${URL:-https://u:s3cret@h/x}", "${URL:-https://h/x}"),
+            ("https://h:8443/@scope/x", "https://h:8443/@scope/x"),
+            ("https://${HOST}/x", "https://${HOST}/x"),
+            ("unix:/run/x", "unix:/run/x"),
+        ] {
+            assert_eq!(shown_url(address), shown, "{address}");
+        }
+    }
 
     #[test]
     fn addresses_that_mean_the_same_are_the_same() {

@@ -140,6 +140,9 @@ impl Part {
     pub(crate) fn write_own(&self, out: &mut String) {
         match self {
             Self::Text(text) => out.push_str(text),
+            Self::Variable { name, default: None } if syntax::is_taken(name) => {
+                out.extend(["${env:", name, "}"]);
+            }
             Self::Variable { name, default: None } => out.extend(["${", name, "}"]),
             Self::Variable { name, default: Some(default) } => {
                 out.extend(["${", name, ":-", &default.source, "}"]);

@@ -111,14 +111,8 @@ impl Syntax {
 
     /// What stands between `${` and `}`; `None` when it is only text in this syntax.
     fn body(self, body: &str, text: &str, depth: usize) -> Option<Part> {
-        if self.editor {
-            match body {
-                "workspaceFolder" | "workspaceRoot" => return Some(Part::WorkspaceFolder),
-                "workspaceFolderBasename" => return Some(Part::WorkspaceName),
-                "userHome" => return Some(Part::UserHome),
-                "pathSeparator" | "/" => return Some(Part::PathSeparator),
-                _ => {}
-            }
+        if let Some(part) = editor_word(body).filter(|_| self.editor) {
+            return Some(part);
         }
         let (name, default) = match body.split_once(":-") {
             Some((name, default)) => (name, Some(default)),
@@ -169,7 +163,9 @@ impl Syntax {
                     // There an unset variable is empty, which is not what this template says.
                     _ if self.braces => return None,
                     None if self.shell => return None,
-                    None if self.plain => out.extend(["${", name, "}"]),
+                    None if self.plain && !(self.editor && is_taken(name)) => {
+                        out.extend(["${", name, "}"]);
+                    }
                     None if self.editor => out.extend(["${env:", name, "}"]),
                     Some(default) if self.plain => {
                         out.extend(["${", name, ":-", &self.write(default)?, "}"]);
@@ -182,6 +178,22 @@ impl Syntax {
         }
         Some(())
     }
+}
+
+/// What stands for itself between `${` and `}` in an editor.
+fn editor_word(body: &str) -> Option<Part> {
+    Some(match body {
+        "workspaceFolder" | "workspaceRoot" => Part::WorkspaceFolder,
+        "workspaceFolderBasename" => Part::WorkspaceName,
+        "userHome" => Part::UserHome,
+        "pathSeparator" | "/" => Part::PathSeparator,
+        _ => return None,
+    })
+}
+
+/// Whether a variable of this name needs its `env:`, because the name alone means something else.
+pub(super) fn is_taken(name: &str) -> bool {
+    editor_word(name).is_some()
 }
 
 fn variable(name: &str, default: Option<&str>) -> Part {
@@ -254,6 +266,20 @@ mod tests {
             Syntax::NONE.write(&Template::literal("pa${ss}word")).as_deref(),
             Some("pa${ss}word")
         );
+    }
+
+    /// Found by fuzzing: an environment variable that is called like something else.
+    #[test]
+    fn a_variable_whose_name_is_taken_keeps_its_prefix() {
+        for text in ["${env:workspaceFolder}", "${env:userHome}"] {
+            let variable = Template::parse(text);
+            assert_eq!(variable.unexpanded(), text);
+            assert_eq!(Template::parse(variable.unexpanded()), variable);
+            assert_eq!(Syntax::OWN.write(&variable).as_deref(), Some(text));
+        }
+        let claudes = Syntax::PLAIN.parse("${userHome}");
+        assert_eq!(claudes.unexpanded(), "${env:userHome}");
+        assert_eq!(Syntax::PLAIN.write(&claudes).as_deref(), Some("${userHome}"));
     }
 
     #[test]

@@ -1,0 +1,114 @@
+//! What only clients with a session do: the handshake, pings, levels, subscriptions.
+
+use std::collections::HashSet;
+
+use mcp_client::{Era, ErrorObject, LogLevel, ProtocolVersion, RawJson};
+use mcp_jsonrpc::{ObjectWriter, Request};
+
+use crate::serve::{
+    ask::read_capabilities,
+    conversation::{Conversation, Session},
+    dispatch::{Wire, member},
+    error::{BUSY, ServeError},
+    request::{Meta, NEWEST_LEGACY, parse_level},
+    shared::unknown_method,
+};
+
+impl Conversation {
+    pub(super) fn legacy(&mut self, request: &Request, meta: Meta) {
+        if request.method == "ping" {
+            return self.answer(&request.id, RawJson::empty_object());
+        }
+        if request.method == "initialize" {
+            return self.initialize(request);
+        }
+        let Some(session) = &self.session else {
+            let message =
+                "the first request has to be `initialize`, or to carry the `_meta` of 2026-07-28";
+            let error = ErrorObject::new(ErrorObject::INVALID_REQUEST, message);
+            return self.refuse(&request.id, error, 400);
+        };
+        let wire = Wire {
+            version: session.version,
+            capabilities: session.capabilities.clone(),
+            log_level: None,
+            meta,
+        };
+        let settled = match &*request.method {
+            "logging/setLevel" if self.shared.options.logging => self.set_level(request),
+            "resources/subscribe" if self.shared.options.resources.is_some() => {
+                self.subscribe(request, true)
+            }
+            "resources/unsubscribe" if self.shared.options.resources.is_some() => {
+                self.subscribe(request, false)
+            }
+            "server/discover" | "subscriptions/listen" => {
+                return self.refuse(&request.id, unknown_method(&request.method), 200);
+            }
+            _ => return self.dispatch(request, wire),
+        };
+        match settled {
+            Ok(()) => self.answer(&request.id, RawJson::empty_object()),
+            Err(error) => self.refuse(&request.id, error.into_object(false), 200),
+        }
+    }
+
+    fn initialize(&mut self, request: &Request) {
+        if self.session.is_some() {
+            let message = "this session has been initialized already";
+            let error = ErrorObject::new(ErrorObject::INVALID_REQUEST, message);
+            return self.refuse(&request.id, error, 400);
+        }
+        let wanted: Result<String, _> = member(request, "protocolVersion");
+        let wanted = match wanted {
+            Ok(wanted) => wanted,
+            Err(error) => return self.refuse(&request.id, error.into_object(false), 400),
+        };
+        // A revision we do not know, or one without sessions, is answered with the newest of ours.
+        let version = ProtocolVersion::parse(&wanted)
+            .filter(|version| version.era() == Era::Legacy)
+            .unwrap_or(NEWEST_LEGACY);
+        let declared = request.params.as_ref().and_then(|params| params.get("capabilities"));
+        self.session = Some(Session {
+            version,
+            capabilities: declared.as_ref().map(read_capabilities).unwrap_or_default(),
+            log_level: LogLevel::Info,
+            subscriptions: HashSet::new(),
+        });
+        let options = &self.shared.options;
+        let mut result = ObjectWriter::with_capacity(512);
+        result.string("protocolVersion", version.as_str());
+        result.raw("capabilities", &self.shared.capabilities(Era::Legacy));
+        // An implementation's members are strings and raw text, which can always be written.
+        let _ = result.member("serverInfo", &options.server_info);
+        if let Some(instructions) = &options.instructions {
+            result.string("instructions", instructions);
+        }
+        self.answer(&request.id, result.finish());
+    }
+
+    fn set_level(&mut self, request: &Request) -> Result<(), ServeError> {
+        let level: String = member(request, "level")?;
+        let level = parse_level(&level)
+            .ok_or_else(|| ServeError::InvalidParams(format!("unknown level `{level}`")))?;
+        if let Some(session) = &mut self.session {
+            session.log_level = level;
+        }
+        Ok(())
+    }
+
+    fn subscribe(&mut self, request: &Request, wanted: bool) -> Result<(), ServeError> {
+        let uri: String = member(request, "uri")?;
+        let limit = self.shared.options.max_subscriptions;
+        let Some(session) = &mut self.session else { return Ok(()) };
+        if !wanted {
+            session.subscriptions.remove(&uri);
+        } else if session.subscriptions.len() < limit {
+            session.subscriptions.insert(uri);
+        } else {
+            let message = format!("more than {limit} subscriptions");
+            return Err(ServeError::Rpc(ErrorObject::new(BUSY, message)));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,138 @@
+//! Asking the user.
+
+use std::io::{BufRead, Write};
+
+use futures_core::future::BoxFuture;
+use mcp_client::RawJson;
+
+use crate::{
+    hygiene::{clean, visible},
+    lease::Conversation,
+};
+
+/// Asks the user about one call.
+pub trait Approver: Send + Sync {
+    /// Shows `request` to the user and waits for the answer.
+    fn approve(&self, request: ApprovalRequest) -> BoxFuture<'_, Approval>;
+}
+
+/// What the user is asked about.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct ApprovalRequest {
+    /// Whose call it is.
+    pub conversation: Conversation,
+    /// The tool's name, as the model has it.
+    pub tool: String,
+    /// What rules call it.
+    pub permission: String,
+    /// What it does, by its server's account.
+    pub description: String,
+    /// What it is called with.
+    pub arguments: RawJson,
+    /// Why you are asked.
+    pub reason: String,
+    /// The tool is no longer what was approved: the lines that went (`-`) and came (`+`).
+    pub changed: Option<String>,
+}
+
+/// The user's answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(clippy::exhaustive_enums, reason = "the answers there are")]
+pub enum Approval {
+    /// This once.
+    Once,
+    /// This time and from now on, as long as the tool stays what it is.
+    Always,
+    /// No.
+    Deny,
+}
+
+/// Says no to everything: the approver of hosts without a user.
+#[derive(Clone, Copy, Debug, Default)]
+#[expect(clippy::exhaustive_structs, reason = "it has nothing to add")]
+pub struct DenyAll;
+
+impl Approver for DenyAll {
+    fn approve(&self, _: ApprovalRequest) -> BoxFuture<'_, Approval> {
+        Box::pin(async { Approval::Deny })
+    }
+}
+
+/// Asks at the terminal. One question at a time; anything but `y` or `a` is a no.
+#[derive(Debug, Default)]
+pub struct AskTerminal(tokio::sync::Mutex<()>);
+
+impl AskTerminal {
+    /// Asks at the terminal this process was started from.
+    pub fn new() -> Self {
+        Self::default()
+    }
+}
+
+impl Approver for AskTerminal {
+    fn approve(&self, request: ApprovalRequest) -> BoxFuture<'_, Approval> {
+        Box::pin(async move {
+            let _one_at_a_time = self.0.lock().await;
+            let ask = move || {
+                let (input, output) = (std::io::stdin(), std::io::stderr());
+                ask(&request, &mut input.lock(), &mut output.lock())
+            };
+            tokio::task::spawn_blocking(ask).await.unwrap_or(Approval::Deny)
+        })
+    }
+}
+
+/// Shows the request and reads one line. Nothing foreign reaches the terminal unfiltered.
+fn ask(request: &ApprovalRequest, input: &mut dyn BufRead, output: &mut dyn Write) -> Approval {
+    let changed = request.changed.as_deref().map_or_else(String::new, |changed| {
+        format!("  it has changed since you approved it:\n{}\n", visible(changed))
+    });
+    let who = request.conversation.name.as_deref();
+    let who = who.map_or_else(String::new, |name| format!("{}: ", clean(name, 100).text));
+    let text = format!(
+        "\n{}{} wants to run ({})\n  {}\n{changed}  with {}\nrun it? [y]es, [a]lways, [N]o ",
+        who,
+        clean(&request.permission, 300).text,
+        request.reason,
+        clean(&request.description, 300).text,
+        clean(request.arguments.as_str(), 2_000).text,
+    );
+    let mut line = String::new();
+    let asked = output.write_all(text.as_bytes()).and_then(|()| output.flush());
+    if asked.is_err() || input.read_line(&mut line).is_err() {
+        return Approval::Deny;
+    }
+    match line.trim() {
+        "y" | "Y" | "yes" => Approval::Once,
+        "a" | "A" | "always" => Approval::Always,
+        _ => Approval::Deny,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_terminal_shows_no_escapes_and_takes_silence_for_a_no() {
+        let request = ApprovalRequest {
+            conversation: Conversation { id: 1, name: Some("helper\u{1b}[0m".into()) },
+            tool: "mcp__s__t".into(),
+            permission: "mcp:s:t".into(),
+            description: "nice\u{1b}[2Jtool".into(),
+            arguments: RawJson::parse("{\"a\":\"\\u001b[31m\"}").unwrap(),
+            reason: "nobody vouches".into(),
+            changed: Some("- old\u{1b}[0m\n+ new".into()),
+        };
+        for (typed, expected) in
+            [("y\n", Approval::Once), ("always\n", Approval::Always), ("", Approval::Deny)]
+        {
+            let mut shown = Vec::new();
+            assert_eq!(ask(&request, &mut typed.as_bytes(), &mut shown), expected);
+            let shown = String::from_utf8(shown).unwrap();
+            assert!(!shown.contains('\u{1b}') && shown.contains("+ new"), "{shown}");
+            assert!(shown.contains("helper"), "{shown}");
+        }
+    }
+}

@@ -1,0 +1,281 @@
+//! Logins to a real server over HTTP, with an authorization server that is played.
+
+use std::{
+    path::Path,
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
+
+use mcp_auth::{
+    DeviceCode, HttpClient, HttpError, HttpRequest, HttpResponse, Interact, InteractError,
+    Redirect, Secret, StoreMode, Visit,
+};
+use mcp_bridge::{
+    BoxFuture, Bridge, BridgeOptions, CallContext, HttpServeOptions, Logins, LoginsOptions,
+    ServeOptions, ServerConfig, ServerState, Tool, ToolOutcome, ToolServer, ToolSpec,
+};
+use mcp_config::{AuthKind, Remote, SecretText, Transport};
+use serde_json::json;
+
+use crate::support::{args, names};
+
+const TOKEN: &str = "canary-access";
+const REDIRECT: &str = "http://127.0.0.1:9/callback";
+
+struct Hello(ToolSpec);
+
+impl Tool for Hello {
+    fn spec(&self) -> &ToolSpec {
+        &self.0
+    }
+
+    fn call(&self, _: mcp_bridge::RawJson, _: CallContext) -> BoxFuture<'_, ToolOutcome> {
+        Box::pin(async { ToolOutcome::text("hello") })
+    }
+}
+
+/// An MCP server that wants [`TOKEN`]. Returns its URL.
+async fn server() -> String {
+    let server = ToolServer::new(ServeOptions::new("s", "1"));
+    server.add_tool(Arc::new(Hello(ToolSpec::new("hello", "Says hello."))));
+    let mut options = HttpServeOptions::default();
+    options.bearer = Some(TOKEN.into());
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}/mcp", listener.local_addr().unwrap());
+    tokio::spawn(async move { server.http(options).serve(listener).await });
+    url
+}
+
+/// The authorization server of that one, and the user who logs in there.
+#[derive(Clone, Debug, Default)]
+struct World(Arc<State>);
+
+#[derive(Debug, Default)]
+struct State {
+    logins: AtomicUsize,
+    tokens: AtomicUsize,
+    revoked: Mutex<Vec<String>>,
+}
+
+impl World {
+    fn answer(&self, request: &HttpRequest) -> (u16, serde_json::Value) {
+        let (base, path) = request.url.split_at(request.url.find("/mcp").unwrap_or_else(|| {
+            request.url.match_indices('/').nth(2).map_or(request.url.len(), |(at, _)| at)
+        }));
+        let (base, path) = match base.find("/.well-known") {
+            Some(at) => request.url.split_at(at),
+            None => (base, path),
+        };
+        match path {
+            "/mcp" => (401, json!({})),
+            "/.well-known/oauth-protected-resource/mcp" => {
+                (200, json!({"resource": format!("{base}/mcp"), "authorization_servers": [base]}))
+            }
+            "/.well-known/oauth-authorization-server" => (
+                200,
+                json!({
+                    "issuer": base,
+                    "authorization_endpoint": format!("{base}/authorize"),
+                    "token_endpoint": format!("{base}/token"),
+                    "registration_endpoint": format!("{base}/register"),
+                    "revocation_endpoint": format!("{base}/revoke"),
+                    "response_types_supported": ["code"],
+                    "code_challenge_methods_supported": ["S256"],
+                }),
+            ),
+            "/register" => (201, json!({"client_id": "us", "redirect_uris": [REDIRECT]})),
+            "/token" => {
+                let nth = self.0.tokens.fetch_add(1, Ordering::Relaxed);
+                let refresh = format!("canary-refresh-{nth}");
+                (
+                    200,
+                    json!({"access_token": TOKEN, "token_type": "Bearer", "refresh_token": refresh, "expires_in": 3600}),
+                )
+            }
+            "/revoke" => {
+                self.0.revoked.lock().unwrap().push(request.body.expose().to_owned());
+                (200, json!({}))
+            }
+            _ => (404, json!({})),
+        }
+    }
+
+    fn tokens(&self) -> usize {
+        self.0.tokens.load(Ordering::Relaxed)
+    }
+
+    fn logins(&self) -> usize {
+        self.0.logins.load(Ordering::Relaxed)
+    }
+
+    /// What one host, a process of its own for all that matters, knows of logins.
+    fn host(&self, folder: &Path) -> Logins {
+        let mut options = LoginsOptions::in_folder(folder);
+        options.store = StoreMode::File;
+        options.http = Some(Arc::new(self.clone()));
+        let person = Arc::new(self.clone());
+        options.interact = Some(Arc::new(move |_| person.clone()));
+        Logins::new(options)
+    }
+}
+
+impl HttpClient for World {
+    fn send(&self, request: HttpRequest) -> BoxFuture<'_, Result<HttpResponse, HttpError>> {
+        let (status, body) = self.answer(&request);
+        let kind = ("content-type".to_owned(), "application/json".to_owned());
+        let response = HttpResponse::new(status, vec![kind], body.to_string().into_bytes());
+        Box::pin(async { Ok(response) })
+    }
+}
+
+impl Interact for World {
+    fn prepare(&self) -> BoxFuture<'_, Result<Box<dyn Redirect>, InteractError>> {
+        self.0.logins.fetch_add(1, Ordering::Relaxed);
+        Box::pin(async { Ok(Box::new(Agrees) as Box<dyn Redirect>) })
+    }
+
+    fn show_code<'a>(&'a self, _: &'a DeviceCode) -> BoxFuture<'a, Result<(), InteractError>> {
+        Box::pin(async { Ok(()) })
+    }
+}
+
+/// A user who says yes to everything.
+struct Agrees;
+
+impl Redirect for Agrees {
+    fn uri(&self) -> &str {
+        REDIRECT
+    }
+
+    fn visit(self: Box<Self>, visit: Visit<'_>) -> BoxFuture<'_, Result<Secret, InteractError>> {
+        let state = visit.url.split(['?', '&']).find_map(|pair| pair.strip_prefix("state="));
+        let back = format!("{REDIRECT}?code=c0de&state={}", state.unwrap());
+        Box::pin(async move { Ok(Secret::new(back)) })
+    }
+}
+
+fn config(url: &str) -> ServerConfig {
+    let mut config = ServerConfig::new("docs".parse().unwrap(), Transport::Http(Remote::new(url)));
+    config.trust = true;
+    config
+}
+
+async fn bridge(logins: &Logins, config: ServerConfig) -> Bridge {
+    let bridge = Bridge::new(BridgeOptions::with_logins(logins));
+    bridge.add_server(config);
+    bridge.start().await;
+    bridge
+}
+
+fn state(bridge: &Bridge) -> ServerState {
+    bridge.status()[0].state
+}
+
+async fn connected(bridge: &Bridge) {
+    let up = bridge.wait_for("docs", |status| status.state == ServerState::Connected);
+    tokio::time::timeout(Duration::from_secs(60), up).await.unwrap().unwrap();
+}
+
+#[tokio::test]
+async fn a_login_is_made_once_kept_for_every_host_and_ended() {
+    let (world, folder, url) = (World::default(), tempfile::tempdir().unwrap(), server().await);
+    let (here, there) = (world.host(folder.path()), world.host(folder.path()));
+    let one = bridge(&here, config(&url)).await;
+    assert_eq!(state(&one), ServerState::NeedsAuth);
+    assert_eq!(names(&one), ["mcp__docs__authenticate"]);
+
+    // Another host knows at once, without a runtime's turn or a request.
+    let two = Bridge::new(BridgeOptions::with_logins(&there));
+    two.add_server(config(&url));
+    assert_eq!(state(&two), ServerState::NeedsAuth);
+    assert_eq!(names(&two), ["mcp__docs__authenticate"]);
+
+    let outcome = one.call("mcp__docs__authenticate", args(&json!({})), CallContext::default());
+    assert_eq!(outcome.await.text_content(), "logged in to docs");
+    connected(&one).await;
+    let outcome = one.call("mcp__docs__hello", args(&json!({})), CallContext::default()).await;
+    assert_eq!(outcome.text_content(), "hello");
+    assert_eq!((world.logins(), world.tokens()), (1, 1));
+
+    // The login was cleared for all, and is good for all.
+    let three = bridge(&world.host(folder.path()), config(&url)).await;
+    assert_eq!(state(&three), ServerState::Connected);
+    two.reconnect("docs");
+    connected(&two).await;
+    assert_eq!(world.logins(), 1);
+
+    one.logout("docs").await.unwrap();
+    let out = one.wait_for("docs", |status| status.state == ServerState::NeedsAuth).await;
+    assert!(out.is_some());
+    assert_eq!(names(&one), ["mcp__docs__authenticate"]);
+    let revoked = world.0.revoked.lock().unwrap().join(" ");
+    assert!(revoked.contains("canary-refresh"), "{revoked}");
+    assert!(!here.oauth(&config(&url)).unwrap().is_logged_in().await.unwrap());
+}
+
+#[tokio::test]
+async fn a_token_outlives_its_connection() {
+    let (world, folder, url) = (World::default(), tempfile::tempdir().unwrap(), server().await);
+    let logins = world.host(folder.path());
+    let bridge = bridge(&logins, config(&url)).await;
+    let told = Arc::new(Mutex::new(Vec::new()));
+    let tell = told.clone();
+    bridge.login("docs", Arc::new(move |text| tell.lock().unwrap().push(text))).await.unwrap();
+    connected(&bridge).await;
+    for _ in 0..5 {
+        let before = bridge.status()[0].clone();
+        bridge.reconnect("docs");
+        let gone = bridge.wait_for("docs", |status| status.state != before.state);
+        tokio::time::timeout(Duration::from_secs(60), gone).await.unwrap().unwrap();
+        connected(&bridge).await;
+    }
+    assert_eq!(world.tokens(), 1, "a reconnect spends no refresh token");
+}
+
+#[tokio::test]
+async fn headers_of_a_configuration_are_all_there_is_unless_it_says_otherwise() {
+    let (world, folder, url) = (World::default(), tempfile::tempdir().unwrap(), server().await);
+    let logins = world.host(folder.path());
+    let with = |value: &str| {
+        let mut remote = Remote::new(url.as_str());
+        remote.headers.insert("Authorization", SecretText::parse(value));
+        let mut config = config(&url);
+        config.transport = Transport::Http(remote);
+        config
+    };
+    assert!(logins.oauth(&with("Bearer x")).is_none());
+    let right = bridge(&logins, with(&format!("Bearer {TOKEN}"))).await;
+    assert_eq!(state(&right), ServerState::Connected);
+    let wrong = bridge(&logins, with("Bearer canary-wrong")).await;
+    assert_eq!(state(&wrong), ServerState::NeedsAuth);
+    let problem = wrong.login("docs", Arc::new(|_| {})).await.unwrap_err();
+    assert!(problem.contains("set its credentials in the configuration"), "{problem}");
+    assert!(!format!("{:?} {:?}", wrong.status(), wrong.explain("docs")).contains("canary"));
+    // What somebody fixes in a file counts at once: nothing is remembered against it.
+    let fixed = bridge(&logins, with(&format!("Bearer {TOKEN}"))).await;
+    assert_eq!(state(&fixed), ServerState::Connected);
+    let mut both = with("Bearer old");
+    both.auth = Some(AuthKind::OAuth);
+    assert!(logins.oauth(&both).is_some());
+    let both = bridge(&logins, both).await;
+    both.login("docs", Arc::new(|_| {})).await.unwrap();
+    connected(&both).await;
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn a_helper_gives_the_headers() {
+    let (world, folder, url) = (World::default(), tempfile::tempdir().unwrap(), server().await);
+    let script = folder.path().join("headers.json");
+    std::fs::write(&script, json!({"Authorization": format!("Bearer {TOKEN}")}).to_string())
+        .unwrap();
+    let mut remote = Remote::new(url.as_str());
+    remote.headers_helper = Some(format!("cat {}", script.display()).as_str().into());
+    let mut config = config(&url);
+    config.transport = Transport::Http(remote);
+    let bridge = bridge(&world.host(folder.path()), config).await;
+    assert_eq!(state(&bridge), ServerState::Connected);
+}

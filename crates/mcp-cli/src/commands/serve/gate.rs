@@ -1,0 +1,269 @@
+//! The tools as the gateway's clients see them: whoever would be asked is asked through the client.
+
+use std::{
+    collections::HashSet,
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
+};
+
+use mcp_bridge::{
+    BoxFuture, Bridge, CallContext, Decision, FailureKind, Handler, LeaseOptions, Policy,
+    PolicyCall, RawJson, Tool, ToolOutcome, ToolServer, ToolSpec, TrustPolicy,
+};
+use mcp_client::{Delivery, ElicitAction, ElicitRequest};
+use serde_json::{Value, json};
+use tokio::sync::watch;
+
+use crate::{app, out::brief};
+
+/// Turns the tools of a bridge into tools of a server.
+#[derive(Clone)]
+pub(super) struct Gate {
+    bridge: Bridge,
+    policy: Arc<TrustPolicy>,
+    /// The agent that connects asks its user about every call, so we need not.
+    trust_host: bool,
+    /// The definitions that were offered last.
+    offered: Arc<Mutex<Vec<RawJson>>>,
+    /// Calls in flight.
+    calls: Arc<watch::Sender<usize>>,
+    /// No more calls are taken.
+    is_closed: Arc<AtomicBool>,
+}
+
+/// A call in flight, for as long as it lives.
+struct InFlight<'a>(&'a watch::Sender<usize>);
+
+impl<'a> InFlight<'a> {
+    fn begin(calls: &'a watch::Sender<usize>) -> Self {
+        calls.send_modify(|calls| *calls += 1);
+        Self(calls)
+    }
+}
+
+impl Drop for InFlight<'_> {
+    fn drop(&mut self) {
+        self.0.send_modify(|calls| *calls -= 1);
+    }
+}
+
+impl Gate {
+    pub(super) fn new(bridge: &Bridge, policy: Arc<TrustPolicy>, trust_host: bool) -> Self {
+        Self {
+            bridge: bridge.clone(),
+            policy,
+            trust_host,
+            offered: Arc::default(),
+            calls: Arc::default(),
+            is_closed: Arc::default(),
+        }
+    }
+
+    /// Takes no more calls, and waits until those in flight are done. Says how many there are.
+    pub(super) async fn drain(&self, tell: impl FnOnce(usize)) {
+        self.is_closed.store(true, Ordering::Relaxed);
+        let mut calls = self.calls.subscribe();
+        let left = *calls.borrow_and_update();
+        if left > 0 {
+            tell(left);
+        }
+        // The sender is ours: it does not go away.
+        let _ = calls.wait_for(|calls| *calls == 0).await;
+    }
+
+    /// Offers what the bridge offers now. Clients are told only if that is something else.
+    pub(super) fn offer(&self, server: &ToolServer) {
+        let tools = self.tools();
+        let definitions = tools.iter().map(|tool| tool.spec().definition("inputSchema")).collect();
+        {
+            let mut offered = self.offered.lock().unwrap_or_else(PoisonError::into_inner);
+            if *offered == definitions {
+                return;
+            }
+            *offered = definitions;
+        }
+        server.set_tools(tools);
+    }
+
+    fn tools(&self) -> Vec<Arc<dyn Tool>> {
+        let snapshot = self.bridge.snapshot();
+        // What a search has loaded is run by `tool_call`: a list that grows would be sent to every client.
+        let always: Option<HashSet<String>> = snapshot.is_lazy().then(|| {
+            let fresh = self.bridge.lease(LeaseOptions::default()).snapshot();
+            fresh.tools().iter().map(|tool| tool.spec().name.clone()).collect()
+        });
+        let is_shown = |tool: &&Arc<dyn Tool>| {
+            always.as_ref().is_none_or(|always| always.contains(&tool.spec().name))
+        };
+        let gated = |tool: &Arc<dyn Tool>| {
+            Arc::new(Gated { tool: tool.clone(), gate: self.clone() }) as Arc<dyn Tool>
+        };
+        let mut tools: Vec<_> = snapshot.tools().iter().filter(is_shown).map(gated).collect();
+        if snapshot.is_lazy() {
+            tools.push(Arc::new(CallAny::new(self.clone())));
+        }
+        tools
+    }
+
+    /// A tool that was offered, as it is now. Its server may have been replaced since, with an entry that
+    /// changed: then its successor is waited for, which is on its way.
+    async fn current(&self, offered: &Arc<dyn Tool>) -> Arc<dyn Tool> {
+        let spec = offered.spec();
+        let now = || self.bridge.snapshot().get(&spec.name).cloned();
+        if let Some(tool) = now() {
+            return tool;
+        }
+        if let Some(server) = spec.server() {
+            self.bridge.connect(server);
+            self.bridge.wait_for(server, app::is_settled).await;
+        }
+        // A tool of another shape is not what was asked for; the old one says that it is gone.
+        let now = now().filter(|tool| tool.spec().hash == spec.hash);
+        now.unwrap_or_else(|| offered.clone())
+    }
+
+    /// Runs a tool, if the rules or the user let it.
+    async fn run(
+        &self,
+        tool: &dyn Tool,
+        arguments: RawJson,
+        mut context: CallContext,
+    ) -> ToolOutcome {
+        if self.is_closed.load(Ordering::Relaxed) {
+            let text = "the gateway is about to end";
+            return ToolOutcome::failed(FailureKind::Unavailable, Delivery::NotSent, text);
+        }
+        let _in_flight = InFlight::begin(&self.calls);
+        let value: Value = serde_json::from_str(arguments.as_str()).unwrap_or_default();
+        match self.policy.decide(&PolicyCall::new(tool.spec(), &value)) {
+            Decision::Ask(_) if self.trust_host => context.approved = true,
+            Decision::Ask(reason) => {
+                let owner = context.owner.as_deref();
+                match ask(tool.spec(), &arguments, &reason, owner).await {
+                    Ok(()) => context.approved = true,
+                    Err(refusal) => return refusal,
+                }
+            }
+            // The bridge decides the same, and says so in its own words.
+            Decision::Allow | Decision::Deny(_) => {}
+        }
+        let outcome = tool.call(arguments, context).await;
+        if tool.spec().name == "tool_search" { self.with_schemas(outcome) } else { outcome }
+    }
+
+    /// What was found, with what it takes: nobody is shown its definition before it is called.
+    fn with_schemas(&self, mut outcome: ToolOutcome) -> ToolOutcome {
+        let Some(structured) = &outcome.structured else { return outcome };
+        let mut found: Value = serde_json::from_str(structured.as_str()).unwrap_or_default();
+        for hit in found["matches"].as_array_mut().into_iter().flatten() {
+            let id = hit["id"].as_str().unwrap_or_default();
+            if let Some(tool) = self.bridge.conversation().tool(id) {
+                let schema = serde_json::from_str(tool.spec().input_schema.as_str());
+                hit["inputSchema"] = schema.unwrap_or_default();
+            }
+        }
+        if let Ok(all) = RawJson::encode(&found) {
+            let text = ToolOutcome::text(all.as_str());
+            outcome.content = text.content;
+            outcome.structured = Some(all);
+        }
+        outcome
+    }
+}
+
+/// Asks the user at the other end about one call.
+async fn ask(
+    spec: &ToolSpec,
+    arguments: &RawJson,
+    reason: &str,
+    owner: Option<&dyn Handler>,
+) -> Result<(), ToolOutcome> {
+    let denied = |text: String| ToolOutcome::failed(FailureKind::Denied, Delivery::NotSent, text);
+    let permission = spec.permission();
+    let Some(owner) = owner.filter(|owner| owner.capabilities().elicitation_form) else {
+        return Err(denied(format!(
+            "denied: {reason}, and this client cannot ask its user. Whoever runs the gateway can allow it with \
+             `--allow-tool {permission}`, vouch for the server with `trust`, or leave asking to the client with \
+             `--trust-host`"
+        )));
+    };
+    let message =
+        format!("Run {permission}? {reason}. Arguments: {}", brief(arguments.as_str(), 1_000));
+    let schema = json!({"type": "object", "properties": {"run": {
+        "type": "boolean", "title": "Run it", "default": true}}});
+    let schema = RawJson::encode(&schema).unwrap_or_else(|_| RawJson::empty_object());
+    let answer = owner.elicit(ElicitRequest::form(message, schema)).await;
+    let run = answer.content.and_then(|content| content.get("run"));
+    let said_no = run.is_some_and(|run| run.as_str() == "false");
+    match answer.action {
+        ElicitAction::Accept if !said_no => Ok(()),
+        _ => Err(denied("denied: the user said no".into())),
+    }
+}
+
+struct Gated {
+    tool: Arc<dyn Tool>,
+    gate: Gate,
+}
+
+impl Tool for Gated {
+    fn spec(&self) -> &ToolSpec {
+        self.tool.spec()
+    }
+
+    fn call(&self, arguments: RawJson, context: CallContext) -> BoxFuture<'_, ToolOutcome> {
+        Box::pin(async move {
+            let tool = self.gate.current(&self.tool).await;
+            self.gate.run(&*tool, arguments, context).await
+        })
+    }
+}
+
+/// Runs any tool by its name, for clients that are shown only a few.
+struct CallAny {
+    spec: ToolSpec,
+    gate: Gate,
+}
+
+impl CallAny {
+    fn new(gate: Gate) -> Self {
+        let mut spec = ToolSpec::new(
+            "tool_call",
+            "Calls a tool that tool_search found, by its id, with arguments that fit its schema.",
+        );
+        let schema = json!({"type": "object", "required": ["id"], "properties": {
+            "id": {"type": "string", "description": "The tool's id, as tool_search gave it"},
+            "arguments": {"type": "object", "description": "What the tool takes"}}});
+        if let Ok(schema) = RawJson::encode(&schema) {
+            spec.input_schema = schema;
+        }
+        Self { spec, gate }
+    }
+}
+
+impl Tool for CallAny {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    fn call(&self, arguments: RawJson, context: CallContext) -> BoxFuture<'_, ToolOutcome> {
+        Box::pin(async move {
+            let id = arguments.get("id").and_then(|id| id.decode::<String>().ok());
+            let id = id.unwrap_or_default();
+            let given = arguments.get("arguments").unwrap_or_else(RawJson::empty_object);
+            match self.gate.bridge.conversation().tool(&id) {
+                Some(tool) => self.gate.run(&*tool, given, context).await,
+                None => ToolOutcome::failed(
+                    FailureKind::NotFound,
+                    Delivery::NotSent,
+                    format!(
+                        "there is no tool called `{}`; find one with tool_search",
+                        brief(&id, 100)
+                    ),
+                ),
+            }
+        })
+    }
+}

@@ -1,0 +1,193 @@
+//! What the servers behind the gateway offer besides tools.
+
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
+
+use mcp_bridge::{
+    BoxFuture, Bridge, Call, CompletionOf, CompletionQuestion, Completions, Prompts, Resources,
+    ServeError,
+};
+use mcp_client::{
+    CallError, Completion, GetPromptResult, Prompt, Resource, ResourceContents, ResourceTemplate,
+};
+
+use crate::app::is_settled;
+
+/// How long a client waits for servers that have to be started before they can say what they have.
+const START_LIMIT: Duration = Duration::from_secs(20);
+
+/// Resources under their own addresses, prompts under the names of commands.
+#[derive(Clone, Debug)]
+pub(super) struct Shelf(pub(super) Bridge);
+
+impl Shelf {
+    /// Starts what does not run yet: only tools are remembered from last time.
+    async fn open(&self) {
+        let asleep: Vec<_> =
+            self.0.status().into_iter().filter(|status| !is_settled(status)).collect();
+        for status in &asleep {
+            self.0.connect(&status.name);
+        }
+        let all = async {
+            for status in &asleep {
+                self.0.wait_for(&status.name, is_settled).await;
+            }
+        };
+        // Whoever is late is announced when it comes.
+        let _ = tokio::time::timeout(START_LIMIT, all).await;
+    }
+
+    /// The server to ask for a resource: the first that lists it, then the first with a family it fits.
+    async fn server_of(&self, uri: &str) -> Option<Arc<str>> {
+        self.open().await;
+        let listed = self.0.resources().await;
+        if let Some(one) = listed.into_iter().find(|one| one.resource.uri == uri) {
+            return Some(one.server);
+        }
+        let families = self.0.resource_templates().await;
+        let family = families.into_iter().find(|one| fits(&one.template.uri_template, uri));
+        family.map(|one| one.server)
+    }
+}
+
+impl Resources for Shelf {
+    fn list(&self) -> BoxFuture<'_, Result<Vec<Resource>, ServeError>> {
+        Box::pin(async {
+            self.open().await;
+            let all = self.0.resources().await;
+            Ok(all.into_iter().map(|one| one.resource).collect())
+        })
+    }
+
+    fn templates(&self) -> BoxFuture<'_, Result<Vec<ResourceTemplate>, ServeError>> {
+        Box::pin(async {
+            self.open().await;
+            let all = self.0.resource_templates().await;
+            Ok(all.into_iter().map(|one| one.template).collect())
+        })
+    }
+
+    fn read(
+        &self,
+        uri: String,
+        call: Call,
+    ) -> BoxFuture<'_, Result<Vec<ResourceContents>, ServeError>> {
+        Box::pin(async move {
+            let Some(server) = self.server_of(&uri).await else {
+                return Err(ServeError::UnknownResource(uri));
+            };
+            let reading = self.0.read_resource(&server, &uri);
+            let read = self.0.on_behalf(&server, Arc::new(call), reading).await;
+            read.map(|read| read.contents).map_err(refused)
+        })
+    }
+}
+
+impl Prompts for Shelf {
+    fn list(&self) -> BoxFuture<'_, Result<Vec<Prompt>, ServeError>> {
+        Box::pin(async {
+            let prompt = |command: mcp_bridge::Command| {
+                let mut prompt = Prompt::new(command.name);
+                prompt.description = Some(command.description);
+                prompt.arguments = command.arguments;
+                prompt
+            };
+            self.open().await;
+            Ok(self.0.commands().into_iter().map(prompt).collect())
+        })
+    }
+
+    fn get(
+        &self,
+        name: String,
+        arguments: BTreeMap<String, String>,
+        call: Call,
+    ) -> BoxFuture<'_, Result<GetPromptResult, ServeError>> {
+        Box::pin(async move {
+            self.open().await;
+            let commands = self.0.commands();
+            let Some(command) = commands.iter().find(|command| command.name == name) else {
+                return Err(ServeError::InvalidParams(format!("there is no prompt `{name}`")));
+            };
+            let value = |name: &str| arguments.get(name).map(String::as_str).unwrap_or_default();
+            let words: Vec<&str> =
+                command.arguments.iter().map(|argument| value(&argument.name)).collect();
+            let filling = self.0.run_command(&name, &words);
+            self.0.on_behalf(&command.server, Arc::new(call), filling).await.map_err(refused)
+        })
+    }
+}
+
+impl Completions for Shelf {
+    fn complete(
+        &self,
+        question: CompletionQuestion,
+    ) -> BoxFuture<'_, Result<Completion, ServeError>> {
+        Box::pin(async move {
+            self.open().await;
+            let CompletionQuestion { of, argument, value, settled, .. } = question;
+            let completed = match &of {
+                CompletionOf::Prompt(name) => {
+                    if !self.0.commands().iter().any(|command| command.name == *name) {
+                        let problem = format!("there is no prompt `{name}`");
+                        return Err(ServeError::InvalidParams(problem));
+                    }
+                    self.0.complete(name, &argument, &value, &settled).await
+                }
+                CompletionOf::Resource(text) => {
+                    let families = self.0.resource_templates().await;
+                    let family = families.iter().find(|one| one.template.uri_template == *text);
+                    let Some(family) = family else {
+                        let problem = format!("there is no resource template `{text}`");
+                        return Err(ServeError::InvalidParams(problem));
+                    };
+                    self.0.complete_template(family, &argument, &value, &settled).await
+                }
+            };
+            match completed {
+                // A server without completions has nothing to say, which is no failure.
+                Err(CallError::Unsupported(_)) => Ok(Completion::new(Vec::new())),
+                other => other.map_err(refused),
+            }
+        })
+    }
+}
+
+/// Whether an address can be one of the family: what a template says literally is there, in its order.
+fn fits(template: &str, uri: &str) -> bool {
+    let mut pieces = template.split('{').enumerate().map(|(index, piece)| match index {
+        0 => piece,
+        _ => piece.split_once('}').map_or("", |(_, literal)| literal),
+    });
+    let Some(mut rest) = uri.strip_prefix(pieces.next().unwrap_or_default()) else { return false };
+    let literals: Vec<&str> = pieces.collect();
+    let Some((last, between)) = literals.split_last() else { return rest.is_empty() };
+    for literal in between {
+        let Some(at) = rest.find(literal) else { return false };
+        rest = &rest[at + literal.len()..];
+    }
+    rest.ends_with(last)
+}
+
+/// What a server refuses is passed on as it is: its client may know the code.
+fn refused(error: CallError) -> ServeError {
+    match error {
+        CallError::Rejected(object) => ServeError::Rpc(object),
+        other => ServeError::Internal(other.to_string()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::fits;
+
+    #[test]
+    fn an_address_fits_a_family_by_what_is_literal_in_it() {
+        assert!(fits("test://template/{id}/data", "test://template/123/data"));
+        assert!(fits("a:{x}/{y}", "a:1/2"));
+        assert!(fits("a:b", "a:b"));
+        assert!(!fits("a:b", "a:bc"));
+        assert!(!fits("test://template/{id}/data", "test://template/123/other"));
+        assert!(!fits("test://template/{id}/data", "other://template/123/data"));
+        assert!(!fits("a:{x}/{y}", "a:12"));
+    }
+}

@@ -1,0 +1,142 @@
+//! The gateway and clients that nobody here wrote. `cargo xtask test` installs them; without them these
+//! tests say that they are left out.
+
+mod at_once;
+
+use std::{path::PathBuf, process::Command};
+
+use insta::assert_snapshot;
+
+use crate::support::{MCP, Machine};
+
+/// A folder that `cargo xtask test` names; `None` leaves the test out.
+fn kit(variable: &str) -> Option<PathBuf> {
+    let folder = std::env::var_os(variable).map(PathBuf::from);
+    if folder.is_none() {
+        eprintln!("left out: {variable} is not set");
+    }
+    folder
+}
+
+/// Plays a client's script against the gateway in both modes.
+fn play(mut client: impl FnMut() -> Command) -> String {
+    let machine = Machine::with_demo();
+    assert_eq!(machine.run(["list"]).code, 0);
+    let mut all = String::new();
+    for mode in ["all", "search"] {
+        let mut command = client();
+        machine.set_up(&mut command);
+        command.args([MCP, "serve", "--trust-host", "--mode", mode]);
+        let ran = machine.finish(command, "");
+        assert_eq!(ran.code, 0, "{mode}: {}", ran.stderr);
+        all.push_str(&ran.stdout);
+    }
+    all
+}
+
+#[test]
+fn the_python_client_uses_both_modes() {
+    let Some(kit) = kit("MCP_PYREF") else { return };
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/clients/client.py");
+    let said = play(|| {
+        let mut command = Command::new(kit.join("python"));
+        command.arg(script);
+        command
+    });
+    assert_snapshot!(said, @r"
+    tools mcp__demo__weekday
+    2020-01-01 is a Wednesday
+    resources 1
+    tools tool_call
+    2020-01-01 is a Wednesday
+    resources 1
+    ");
+}
+
+#[test]
+fn the_typescript_client_uses_both_modes() {
+    let Some(kit) = kit("MCP_REFSERVERS") else { return };
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/clients/client.mjs");
+    let sdk = kit.join("../@modelcontextprotocol/sdk/dist/esm");
+    let said = play(|| {
+        let mut command = Command::new("node");
+        command.arg(script).arg(&sdk);
+        command
+    });
+    assert_snapshot!(said, @r"
+    tools mcp__demo__weekday
+    2020-01-01 is a Wednesday
+    resources 1
+    tools tool_call
+    2020-01-01 is a Wednesday
+    resources 1
+    ");
+}
+
+/// The Node.js that the clients of `MCP_CLIENTS` want, if it came with them.
+fn node(kit: &std::path::Path) -> PathBuf {
+    let machine = if cfg!(target_arch = "aarch64") { "arm64" } else { "x64" };
+    let own = kit.join(format!("node-linux-{machine}/bin/node"));
+    if own.exists() { own } else { "node".into() }
+}
+
+/// The newest client of TypeScript in one era, over both transports and in both modes.
+fn play_newest(era: &str) -> Option<String> {
+    let kit = kit("MCP_CLIENTS")?;
+    let machine = Machine::with_demo();
+    assert_eq!(machine.run(["list"]).code, 0);
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/clients/client2.mjs");
+    let mut all = String::new();
+    for mode in ["all", "search"] {
+        let served = machine.listen(&["--trust-host", "--mode", mode]);
+        let pipe = [MCP, "serve", "--trust-host", "--mode", mode];
+        let said = [&pipe[..], &[&served.url]].map(|target| {
+            let mut command = Command::new(node(&kit));
+            command.arg(script).arg(kit.join("@modelcontextprotocol/client")).arg(era);
+            machine.set_up(&mut command);
+            command.args(target).env("NO_PROXY", "127.0.0.1");
+            let ran = machine.finish(command, "");
+            assert_eq!(ran.code, 0, "{mode}: {}", ran.stderr);
+            ran.stdout
+        });
+        assert_eq!(said[0], said[1], "over a pipe and over HTTP");
+        all.push_str(&said[0]);
+    }
+    Some(all)
+}
+
+#[test]
+fn the_newest_typescript_client_finds_the_same_in_both_eras() {
+    let said = [("legacy", "2025-11-25"), ("modern", "2026-07-28")].map(|(era, version)| {
+        Some(play_newest(era)?.replace(&format!("{era} {version}\n"), "ERA\n"))
+    });
+    let [Some(old), Some(new)] = said else { return };
+    assert_eq!(old, new);
+    assert_snapshot!(old, @r"
+    ERA
+    tools mcp__demo__weekday
+    text 2020-01-01 is a Wednesday
+    error a date looks like 1969-07-20
+    text 25 primes up to 100; the largest: 97, 89, 83
+    progress true
+    asked kind count
+    text nothing was ordered
+    resource demo://guide
+    Convert units, count words, find primes, keep notes, order pizza.
+    prompt mcp__demo__haiku
+    Write a haiku about x.
+    ERA
+    tools tool_search tool_list tool_call
+    found mcp__demo__weekday
+    text 2020-01-01 is a Wednesday
+    error a date looks like 1969-07-20
+    text 25 primes up to 100; the largest: 97, 89, 83
+    progress true
+    asked kind count
+    text nothing was ordered
+    resource demo://guide
+    Convert units, count words, find primes, keep notes, order pizza.
+    prompt mcp__demo__haiku
+    Write a haiku about x.
+    ");
+}

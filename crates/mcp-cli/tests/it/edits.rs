@@ -1,0 +1,254 @@
+//! Commands that change files: ours, and those of other tools.
+
+use insta::assert_snapshot;
+
+use crate::support::{MCP, Machine};
+
+#[test]
+fn the_flags_people_know_do_what_people_expect() {
+    let machine = Machine::new();
+    let add = |args: &[&str]| {
+        let ran = machine.run(args);
+        assert_eq!(ran.code, 0, "{args:?}: {}", ran.stderr);
+        ran.stdout
+    };
+    assert_snapshot!(add(&["add", "-s", "user", "-e", "KEY=v", "files", "--", "npx", "-y", "server", "--root", "."]),
+        @"added files to the user scope ([home]/.config/mcp/mcp.json)");
+    add(&[
+        "add",
+        "-s",
+        "user",
+        "-t",
+        "http",
+        "docs",
+        "https://example.com/mcp",
+        "-H",
+        "X-Key: ${KEY}",
+    ]);
+    add(&["add-json", "-s", "user", "old", r#"{"type":"sse","url":"https://example.com/sse"}"#]);
+    assert_snapshot!(machine.read(".config/mcp/mcp.json"), @r#"
+    {
+      "mcpServers": {
+        "files": {
+          "type": "stdio",
+          "command": "npx",
+          "args": ["-y", "server", "--root", "."],
+          "env": {
+            "KEY": "v"
+          }
+        },
+        "docs": {
+          "type": "http",
+          "url": "https://example.com/mcp",
+          "headers": {
+            "X-Key": "${KEY}"
+          }
+        },
+        "old": {
+          "type": "sse",
+          "url": "https://example.com/sse"
+        }
+      }
+    }
+    "#);
+    add(&["disable", "old"]);
+    let listed = machine.run(["list", "--offline", "--json"]).json();
+    let states: Vec<_> =
+        listed["servers"].as_array().unwrap().iter().map(|s| s["state"].clone()).collect();
+    assert_eq!(states, ["idle", "idle", "disabled"]);
+    add(&["enable", "old"]);
+    assert_snapshot!(add(&["remove", "old"]), @"removed old from the user scope ([home]/.config/mcp/mcp.json)");
+    assert_eq!(machine.run(["remove", "old"]).code, 4);
+}
+
+#[test]
+fn what_makes_no_sense_is_refused_before_anything_is_written() {
+    let machine = Machine::new();
+    for args in [
+        &["add", "", "--", "x"][..],
+        &["add", "-H", "A: b", "x", "--", "program"],
+        &["add", "-e", "A=b", "x", "https://example.com/mcp"],
+        &["add", "-e", "nothing", "x", "--", "program"],
+        &["add-json", "x", "{\"type\":\"http\"}"],
+        &["add-json", "x", "{"],
+    ] {
+        assert_eq!(machine.run(args).code, 2, "{args:?}");
+    }
+    assert!(!machine.home().join(".config").exists());
+    let dry = machine.run(["add", "--dry-run", "x", "--", "program"]);
+    assert!(dry.stdout.starts_with("would add x"), "{}", dry.stdout);
+    assert!(!machine.home().join(".config").exists());
+}
+
+#[test]
+fn one_name_in_two_scopes_has_to_be_told_apart() {
+    let machine = Machine::new();
+    machine.run(["add", "-s", "user", "x", "--", "one"]);
+    machine.run(["add", "-s", "local", "x", "--", "two"]);
+    let ran = machine.run(["remove", "x"]);
+    assert_eq!(ran.code, 2);
+    assert_snapshot!(ran.stderr, @r"
+    error: x is in several scopes: local, user
+    hint: say which with -s
+    ");
+    assert_eq!(machine.run(["remove", "x", "-s", "local"]).code, 0);
+    assert_eq!(machine.run(["remove", "x"]).code, 0);
+}
+
+#[test]
+fn what_other_tools_have_is_shown_first_and_then_brought_over() {
+    let machine = Machine::new();
+    let gateway = format!(r#""mcp": {{"command": "{MCP}", "args": ["serve"]}}"#);
+    machine.write(
+        ".cursor/mcp.json",
+        &format!(r#"{{"mcpServers": {{"a": {{"command": "one"}}, {gateway}}}}}"#),
+    );
+    machine.write(".codex/config.toml", "[mcp_servers.b]\ncommand = \"two\"\n");
+    let shown = machine.run(["import"]);
+    assert_eq!(shown.code, 0, "looking is no failure");
+    assert!(shown.stdout.contains("+ a, from Cursor") && shown.stdout.contains("+ b, from Codex"));
+    assert!(!shown.stdout.contains("+ mcp"), "a gateway must not start itself: {}", shown.stdout);
+    assert!(!machine.home().join(".config/mcp/mcp.json").exists());
+    let done = machine.run(["import", "--yes", "--json"]).json();
+    assert_eq!((&done["new"], &done["imported"]), (&2.into(), &true.into()));
+    let names = machine.run(["list", "--offline", "--json"]).json();
+    assert_eq!(names["servers"].as_array().unwrap().len(), 2);
+    assert_eq!(machine.run(["import"]).code, 0, "nothing is new");
+}
+
+#[test]
+fn the_gateway_is_one_entry_and_leaves_the_rest_alone() {
+    let machine = Machine::new();
+    let before = "{\n  // mine\n  \"mcpServers\": {\n    \"a\": { \"command\": \"one\" }\n  }\n}\n";
+    machine.write(".cursor/mcp.json", before);
+    let dry = machine.run(["install", "--client", "cursor"]);
+    assert_eq!(dry.code, 0);
+    assert_snapshot!(dry.stdout, @r#"
+    [home]/.cursor/mcp.json:
+    +     "mcp": {
+    +       "type": "stdio",
+    +       "command": "[mcp]",
+    +       "args": ["serve"]
+    +     }
+    "#);
+    assert_snapshot!(dry.stderr, @"nothing was written; `--yes` writes it");
+    assert_eq!(machine.read(".cursor/mcp.json"), before);
+    assert_eq!(machine.run(["install", "--client", "cursor", "--mode", "search", "--yes"]).code, 0);
+    assert_snapshot!(machine.filtered(&machine.read(".cursor/mcp.json")), @r#"
+    {
+      // mine
+      "mcpServers": {
+        "a": { "command": "one" },
+        "mcp": {
+          "type": "stdio",
+          "command": "[mcp]",
+          "args": ["serve", "--mode", "search"]
+        }
+      }
+    }
+    "#);
+    assert_eq!(machine.run(["install", "--client", "cursor", "--remove", "--yes"]).code, 0);
+    for client in [
+        "claude",
+        "claude-desktop",
+        "vscode",
+        "windsurf",
+        "zed",
+        "codex",
+        "opencode",
+        "gemini",
+        "goose",
+    ] {
+        let ran = machine.run(["install", "--client", client, "--yes"]);
+        assert_eq!(ran.code, 0, "{client}: {}", ran.stderr);
+        let again = machine.run(["install", "--client", client]);
+        assert!(again.stdout.contains("nothing to change"), "{client}: {}", again.stdout);
+    }
+}
+
+#[test]
+fn what_other_tools_keep_to_themselves_is_not_shown() {
+    let machine = Machine::new();
+    let key = "ghp_aB3dEf6hIj9lMn2pQr5tUv8xYz1bCd4fGh7j";
+    let before = format!(r#"{{"mcpServers":{{"a":{{"command":"x","env":{{"KEY":"{key}"}}}}}}}}"#);
+    machine.write(".cursor/mcp.json", &before);
+    for args in [&["install", "--client", "cursor"][..], &["import"]] {
+        for json in [&[][..], &["--json"]] {
+            let ran = machine.run(args.iter().chain(json));
+            assert_eq!(ran.code, 0, "{}", ran.stderr);
+            assert!(!ran.stdout.contains(key), "{}", ran.stdout);
+        }
+    }
+}
+
+#[test]
+fn a_server_that_is_there_is_not_replaced_by_accident() {
+    let machine = Machine::new();
+    assert_eq!(machine.run(["add", "-s", "user", "x", "--", "one"]).code, 0);
+    let same = machine.run(["add", "-s", "user", "x", "--", "one"]);
+    assert_snapshot!(same.stdout, @"x is in the user scope ([home]/.config/mcp/mcp.json) already");
+    let other = machine.run(["add", "-s", "user", "x", "--", "two"]);
+    assert_eq!(other.code, 3);
+    assert_snapshot!(other.stderr, @r"
+    error: x is there already, and is another one
+    hint: `mcp explain x` shows it, --replace puts this in its place
+    ");
+    let replaced = machine.run(["add", "-s", "user", "--replace", "x", "--", "two"]);
+    assert_snapshot!(replaced.stdout, @"replaced x in the user scope ([home]/.config/mcp/mcp.json)");
+    assert!(machine.read(".config/mcp/mcp.json").contains("\"two\""));
+    assert_eq!(machine.run(["remove", "-s", "user", "y"]).code, 4);
+}
+
+#[test]
+fn a_named_file_is_the_one_that_is_changed() {
+    let machine = Machine::new();
+    for name in ["a.json", "b.json"] {
+        machine.write(&format!("project/{name}"), r#"{"mcpServers":{}}"#);
+    }
+    let added = machine.run(["--config", "a.json", "add", "x", "--", "one"]);
+    assert_snapshot!(added.stdout, @"added x to a.json");
+    assert!(machine.read("project/a.json").contains("\"one\""));
+    let two = machine.run(["--config", "a.json", "--config", "b.json", "add", "y", "--", "one"]);
+    assert_eq!(two.code, 2);
+    let scope = machine.run(["--config", "a.json", "add", "-s", "user", "y", "--", "one"]);
+    assert_eq!(scope.code, 2);
+    assert!(!machine.home().join(".config/mcp").exists());
+}
+
+#[test]
+fn switching_a_server_of_a_project_off_is_no_reason_to_ask_again() {
+    let machine = Machine::new();
+    assert_eq!(machine.run(["add", "-s", "project", "x", "--", "one"]).code, 0);
+    let state =
+        || machine.run(["list", "--offline", "--json"]).json()["servers"][0]["state"].clone();
+    assert_eq!(state(), "idle");
+    assert_eq!(machine.run(["disable", "x"]).code, 0);
+    assert_eq!(state(), "disabled");
+    assert_eq!(machine.run(["enable", "x"]).code, 0);
+    assert_eq!(state(), "idle");
+}
+
+#[test]
+fn an_oauth_client_is_added_with_the_flags_people_know() {
+    let machine = Machine::new();
+    let url = "https://example.com/mcp";
+    let args = ["add", "-s", "user", "x", url, "--client-id", "id", "--client-secret"];
+    let ran = machine.run(args.iter().chain(&["--callback-port", "8080"]));
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    assert_snapshot!(machine.read(".config/mcp/mcp.json"), @r#"
+    {
+      "mcpServers": {
+        "x": {
+          "type": "http",
+          "url": "https://example.com/mcp",
+          "oauth": {
+            "callbackPort": 8080,
+            "clientId": "id",
+            "clientSecret": "${MCP_CLIENT_SECRET}"
+          }
+        }
+      }
+    }
+    "#);
+    assert_eq!(machine.run(["add", "y", "--client-id", "id", "--", "one"]).code, 2);
+}

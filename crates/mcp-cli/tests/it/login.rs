@@ -1,0 +1,173 @@
+//! Logins from end to end: a browser, a pasted address, a gateway that waits for one, and two that share one.
+
+use std::{path::Path, process::Stdio};
+
+use serde_json::json;
+
+use crate::{
+    authority::{Authority, CANARY, browse, get},
+    support::{MCP, Machine},
+    wire::{Gateway, lines},
+};
+
+/// A machine that knows a server which wants a login.
+fn machine(authority: &Authority) -> Machine {
+    let machine = Machine::new();
+    let added = machine.run(["add", "-s", "user", "--trust", "guarded", &authority.server()]);
+    assert_eq!(added.code, 0, "{}", added.stderr);
+    machine
+}
+
+/// Runs `mcp login`, and goes to the page it shows. Returns the exit code and everything it said.
+fn log_in(machine: &Machine) -> (i32, String) {
+    let mut login = machine.command(["login", "guarded"]);
+    // No program is started for the page: the test is the browser.
+    login.env("BROWSER", "/bin/true").stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = login.spawn().unwrap();
+    let remarks = lines(child.stderr.take().unwrap());
+    let mut said = Vec::new();
+    for line in &remarks {
+        if let Some(page) = line.trim().strip_prefix("http://").filter(|page| page.contains('?')) {
+            browse(&format!("http://{page}"));
+        } else {
+            said.push(line);
+        }
+    }
+    let output = child.wait_with_output().unwrap();
+    said.push(String::from_utf8(output.stdout).unwrap());
+    (output.status.code().unwrap_or(-1), said.join("\n"))
+}
+
+#[test]
+fn a_login_in_the_browser_is_kept_until_it_is_ended() {
+    let authority = Authority::start(1_000);
+    let machine = machine(&authority);
+    let before = machine.run(["call", "guarded/whoami"]);
+    assert_eq!(before.code, 6);
+    assert!(before.stderr.contains("hint: mcp login guarded"), "{}", before.stderr);
+    let (code, said) = log_in(&machine);
+    assert_eq!(code, 0, "{said}");
+    assert!(said.contains("logged in to guarded") && !said.contains(CANARY), "{said}");
+    let status = machine.run(["auth", "status", "--json"]).json();
+    assert_eq!(status["servers"][0]["status"], "logged-in");
+    let after = machine.run(["call", "guarded/whoami"]);
+    assert_eq!((after.code, after.stdout.as_str()), (0, "ada\n"), "{}", after.stderr);
+    let secrets = found(machine.home(), CANARY);
+    assert!(!secrets.is_empty(), "the refresh token is kept");
+    for file in secrets {
+        assert!(file.starts_with(machine.home().join(".local/state/mcp/auth")), "{file:?}");
+        assert!(!std::fs::read_to_string(&file).unwrap().contains("canary-access"), "{file:?}");
+    }
+    let out = machine.run(["logout", "guarded", "--json"]);
+    assert_eq!((out.code, out.json()["outcome"].as_str()), (0, Some("revoked")));
+    assert!(authority.state.lock().unwrap().revocations > 0);
+    assert!(found(machine.home(), CANARY).is_empty(), "nothing is left of it");
+    assert_eq!(machine.run(["call", "guarded/whoami"]).code, 6);
+    assert_eq!(machine.run(["logout", "guarded", "--json"]).json()["outcome"], "not-logged-in");
+}
+
+#[test]
+fn a_user_who_says_no_is_not_logged_in() {
+    let authority = Authority::start(1_000);
+    authority.state.lock().unwrap().denies = true;
+    let machine = machine(&authority);
+    let (code, said) = log_in(&machine);
+    assert_eq!(code, 6, "{said}");
+    assert!(said.contains("access_denied"), "{said}");
+    assert_eq!(
+        machine.run(["auth", "status", "--json"]).json()["servers"][0]["status"],
+        "logged-out"
+    );
+}
+
+#[test]
+fn without_a_terminal_nothing_can_be_pasted() {
+    let authority = Authority::start(1_000);
+    let ran = machine(&authority).run(["login", "guarded", "--no-browser"]);
+    assert_eq!(ran.code, 7, "{}", ran.stderr);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn on_a_machine_without_a_browser_the_address_is_pasted() {
+    use crate::terminal::Session;
+    let authority = Authority::start(1_000);
+    let machine = machine(&authority);
+    let mut session = Session::start(&machine, &["login", "guarded", "--no-browser"], &[]);
+    session.expect("open this page in any browser and log in:");
+    let page = session.word_with("/authorize?");
+    session.expect("paste that address here: ");
+    let ended_at = get(&page).0.unwrap();
+    session.type_in(&format!("{ended_at}\n"));
+    session.expect("logged in to guarded");
+    assert_eq!(session.end().0, 0);
+    assert_eq!(machine.run(["call", "guarded/whoami"]).code, 0);
+}
+
+#[test]
+fn a_gateway_goes_on_when_the_login_comes_from_elsewhere() {
+    let authority = Authority::start(1_000);
+    let machine = machine(&authority);
+    let mut gateway = Gateway::start(&machine, &[], &json!({}));
+    while gateway.tools() != ["mcp__guarded__authenticate"] {
+        gateway.hear_until(|message| message["method"] == "notifications/tools/list_changed");
+    }
+    assert_eq!(log_in(&machine).0, 0);
+    while gateway.tools() != ["mcp__guarded__whoami"] {
+        gateway.hear_until(|message| message["method"] == "notifications/tools/list_changed");
+    }
+    let who = gateway.call("mcp__guarded__whoami", &json!({}));
+    assert_eq!(who["content"][0]["text"], "ada", "{who}");
+    gateway.end();
+}
+
+#[test]
+fn two_gateways_share_a_login_and_spend_no_token_twice() {
+    // A few requests a token: both processes have to renew it at once, at their start and on the way.
+    let authority = Authority::start(6);
+    let machine = machine(&authority);
+    assert_eq!(log_in(&machine).0, 0);
+    assert_eq!(machine.run(["tools"]).code, 0);
+    std::thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| {
+                let mut gateway = Gateway::start(&machine, &[], &json!({}));
+                for at in 0..8 {
+                    let who = gateway.call("mcp__guarded__whoami", &json!({}));
+                    assert_eq!(who["content"][0]["text"], "ada", "call {at}: {who}");
+                }
+                gateway.end();
+            });
+        }
+    });
+    let state = authority.state.lock().unwrap();
+    assert_eq!(state.double_spends, 0);
+    assert!(state.refreshes >= 4, "{}", state.refreshes);
+    drop(state);
+    assert_eq!(
+        machine.run(["call", "guarded/whoami"]).code,
+        0,
+        "whoever comes next is logged in too"
+    );
+}
+
+#[test]
+fn a_local_program_has_no_login() {
+    let machine = Machine::new();
+    machine.run(["add", "-s", "user", "demo", "--", MCP, "demo", "--stdio"]);
+    assert_eq!(machine.run(["login", "demo"]).code, 2);
+}
+
+/// The files under `folder` that hold `word`.
+fn found(folder: &Path, word: &str) -> Vec<std::path::PathBuf> {
+    let mut files = Vec::new();
+    for entry in std::fs::read_dir(folder).unwrap().flatten() {
+        let path = entry.path();
+        if path.is_dir() {
+            files.extend(found(&path, word));
+        } else if std::fs::read(&path).is_ok_and(|b| String::from_utf8_lossy(&b).contains(word)) {
+            files.push(path);
+        }
+    }
+    files
+}

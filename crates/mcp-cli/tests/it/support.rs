@@ -1,0 +1,151 @@
+//! A machine of its own for each test: a home, a project, and the command.
+
+use std::{
+    ffi::OsStr,
+    fs,
+    io::{BufRead, BufReader, Write},
+    path::{Path, PathBuf},
+    process::{Child, Command, Stdio},
+};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// The command under test.
+pub(crate) const MCP: &str = env!("CARGO_BIN_EXE_mcp");
+
+/// A home with a project in it, and nothing else.
+pub(crate) struct Machine {
+    folder: TempDir,
+}
+
+/// A gateway that listens, until it is dropped.
+pub(crate) struct Listening {
+    child: Child,
+    pub(crate) url: String,
+}
+
+impl Drop for Listening {
+    fn drop(&mut self) {
+        // What is behind it ends with its pipe.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// What came of a command.
+pub(crate) struct Ran {
+    pub(crate) code: i32,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+}
+
+impl Machine {
+    pub(crate) fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        fs::create_dir(folder.path().join("project")).unwrap();
+        Self { folder }
+    }
+
+    /// One with the demonstration server, as a program of its own.
+    pub(crate) fn with_demo() -> Self {
+        let machine = Self::new();
+        let added = machine.run(["add", "-s", "user", "demo", "--", MCP, "demo", "--stdio"]);
+        assert_eq!(added.code, 0, "{}", added.stderr);
+        machine
+    }
+
+    pub(crate) fn home(&self) -> &Path {
+        self.folder.path()
+    }
+
+    pub(crate) fn project(&self) -> PathBuf {
+        self.home().join("project")
+    }
+
+    pub(crate) fn write(&self, path: &str, text: &str) -> PathBuf {
+        let path = self.home().join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(&path, text).unwrap();
+        path
+    }
+
+    pub(crate) fn read(&self, path: &str) -> String {
+        fs::read_to_string(self.home().join(path)).unwrap()
+    }
+
+    /// The command, with nothing of this machine but its PATH.
+    pub(crate) fn command<I: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = I>) -> Command {
+        let mut command = Command::new(MCP);
+        self.set_up(&mut command);
+        command.args(args).stdin(Stdio::null());
+        command
+    }
+
+    pub(crate) fn set_up(&self, command: &mut Command) {
+        command.env_clear().current_dir(self.project());
+        command.env("PATH", std::env::var_os("PATH").unwrap_or_default());
+        command.env("HOME", self.home()).env("MCP_SECRET_STORE", "file");
+    }
+
+    pub(crate) fn run<I: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = I>) -> Ran {
+        self.finish(self.command(args), "")
+    }
+
+    pub(crate) fn finish(&self, mut command: Command, input: &str) -> Ran {
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
+        let output = child.wait_with_output().unwrap();
+        let text = |bytes: Vec<u8>| self.filtered(&String::from_utf8(bytes).unwrap());
+        Ran {
+            code: output.status.code().unwrap_or(-1),
+            stdout: text(output.stdout),
+            stderr: text(output.stderr),
+        }
+    }
+
+    /// A gateway at a free port, with these arguments besides.
+    pub(crate) fn listen(&self, args: &[&str]) -> Listening {
+        let mut command = self.command(["serve", "--http", "127.0.0.1:0"]);
+        let mut child = command.args(args).stderr(Stdio::piped()).spawn().unwrap();
+        let mut lines = BufReader::new(child.stderr.take().unwrap()).lines().map_while(Result::ok);
+        let url = lines.find_map(|line| line.strip_prefix("serving at ").map(str::to_owned));
+        // Somebody has to read what it says, or it would wait for that.
+        std::thread::spawn(move || lines.for_each(drop));
+        Listening { child, url: url.unwrap() }
+    }
+
+    /// Without what differs from machine to machine and from run to run.
+    pub(crate) fn filtered(&self, text: &str) -> String {
+        let real = fs::canonicalize(MCP).unwrap();
+        let text = text.replace(MCP, "[mcp]").replace(&*real.to_string_lossy(), "[mcp]");
+        let text = text.replace(&*self.home().to_string_lossy(), "[home]");
+        without_times(&text)
+    }
+}
+
+impl Ran {
+    pub(crate) fn json(&self) -> Value {
+        serde_json::from_str(&self.stdout).unwrap_or_else(|_| panic!("not JSON: {}", self.stdout))
+    }
+}
+
+/// `12 ms` becomes `N ms`, with what pads it.
+fn without_times(text: &str) -> String {
+    let mut words: Vec<String> = Vec::new();
+    for word in text.split(' ') {
+        match words.last_mut() {
+            Some(number)
+                if word.starts_with("ms")
+                    && !number.is_empty()
+                    && number.bytes().all(|b| b.is_ascii_digit()) =>
+            {
+                "N".clone_into(number);
+            }
+            _ => {}
+        }
+        words.push(word.to_owned());
+    }
+    words.join(" ")
+}

@@ -5,4 +5,5 @@ mod everything;
 mod handshake;
 mod node;
 mod python;
-mod support;
+pub(crate) mod support;
+mod ws;

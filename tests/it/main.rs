@@ -2,6 +2,14 @@
 
 // Always true here; it tells clippy that helpers are tests too.
 #[cfg(test)]
+mod auth;
+#[cfg(test)]
+mod bridge;
+#[cfg(test)]
 mod client;
+#[cfg(test)]
+mod security;
+#[cfg(test)]
+mod serve;
 #[cfg(test)]
 mod transport;

@@ -64,12 +64,12 @@ async fn a_reply_of_the_wrong_shape_names_the_member() {
 async fn a_server_that_never_answers_is_told_that_nobody_waits() {
     let client = modern(scripted(&[])).await;
     let mut options = CallOptions::default();
-    options.idle_timeout = Some(Duration::from_millis(50));
+    options.idle_timeout = Some(Duration::from_millis(500));
     let silent = soon("the limit", async { client.call_tool("never", &()).with(options).await });
     let error = silent.await.unwrap_err();
     assert!(matches!(error, CallError::TimedOut { method: "tools/call", .. }), "{error}");
     assert_eq!(error.delivery(), Delivery::Unknown);
-    let dropped = tokio::time::timeout(Duration::from_millis(50), async {
+    let dropped = tokio::time::timeout(Duration::from_millis(500), async {
         client.call_tool("never", &()).await
     });
     dropped.await.unwrap_err();

@@ -1,18 +1,27 @@
 //! The parity suite over every transport and wrapper there is.
 
 use mcp_transport::{
-    Connect, InProcess, InProcessOptions, Stdio, StdioOptions,
+    Connect, InProcess, InProcessOptions, Stdio, StdioOptions, Ws,
     testing::{
         Fault, Faulty, Plan, Recorder, When,
-        parity::{self, MAX_MESSAGE, MAX_QUEUED},
+        parity::{self, MAX_MESSAGE, MAX_QUEUED, Scenario},
     },
 };
+
+use super::http::{Answers, fresh};
 
 fn stdio() -> Stdio {
     let mut options = StdioOptions::new(env!("CARGO_BIN_EXE_parity-server"));
     options.max_message = MAX_MESSAGE;
     options.max_queued = MAX_QUEUED;
     Stdio::new(options)
+}
+
+async fn ws(is_secure: bool) -> Ws {
+    let mut options = super::ws::parity_server(is_secure).await;
+    options.max_message = MAX_MESSAGE;
+    options.max_queued = MAX_QUEUED;
+    Ws::new(options)
 }
 
 fn in_process(through_text: bool) -> InProcess {
@@ -36,6 +45,16 @@ async fn play(name: &str, transport: &dyn Connect) {
     }
 }
 
+/// What a transport must have for this scenario, if anything.
+fn need(scenario: &Scenario) -> &'static str {
+    match (scenario.needs_text, scenario.needs_order, scenario.needs_channel) {
+        (true, ..) => "text",
+        (_, true, _) => "order",
+        (.., true) => "channel",
+        _ => "",
+    }
+}
+
 /// A test for each scenario and transport, named `scenario::transport`.
 macro_rules! over_every_transport {
     ($($(#[$only:ident])? $scenario:ident,)*) => {
@@ -44,22 +63,48 @@ macro_rules! over_every_transport {
         })*
 
         #[test]
-        fn every_scenario_is_played() {
-            let all: Vec<&str> = parity::scenarios().iter().map(|scenario| scenario.name).collect();
-            assert_eq!(all, [$(stringify!($scenario)),*]);
+        fn every_scenario_is_played_wherever_it_can_be() {
+            let all: Vec<_> = parity::scenarios().iter().map(|s| (s.name, need(s))).collect();
+            assert_eq!(all, [$((stringify!($scenario), concat!($(stringify!($only))?))),*]);
         }
     };
     (@carriers $scenario:ident) => {
-        over_every_transport!(@carriers $scenario text);
+        over_every_transport!(@pipes $scenario);
+        over_every_transport!(@memory $scenario);
+        over_every_transport!(@stream $scenario);
+        over_every_transport!(@play $scenario
+            http_with_json = super::fresh(super::Answers::Json).await;
+            http_with_events = super::fresh(super::Answers::Events).await;
+        );
+    };
+    (@carriers $scenario:ident text) => {
+        over_every_transport!(@pipes $scenario);
+        over_every_transport!(@stream $scenario);
+    };
+    (@carriers $scenario:ident order) => {
+        over_every_transport!(@pipes $scenario);
+        over_every_transport!(@memory $scenario);
+    };
+    (@carriers $scenario:ident channel) => {
+        over_every_transport!(@pipes $scenario);
+        over_every_transport!(@memory $scenario);
+        over_every_transport!(@stream $scenario);
+    };
+    (@memory $scenario:ident) => {
         over_every_transport!(@play $scenario
             in_process = super::in_process(false);
             in_process_through_text = super::in_process(true);
             recorder_around_in_process = super::Recorder::new(super::in_process(false));
         );
     };
-    (@carriers $scenario:ident text) => {
+    (@stream $scenario:ident) => {
+        over_every_transport!(@play $scenario sse = super::fresh(super::Answers::Stream).await;);
+    };
+    (@pipes $scenario:ident) => {
         over_every_transport!(@play $scenario
             stdio = super::stdio();
+            ws = super::ws(false).await;
+            wss = super::ws(true).await;
             recorder_around_stdio = super::Recorder::new(super::stdio());
             faulty_without_faults = super::Faulty::new(super::stdio(), super::Plan::new());
             faulty_that_only_splits = super::Faulty::new(super::stdio(), super::split());
@@ -79,7 +124,7 @@ over_every_transport! {
     second_answers_arrive_and_hurt_nobody,
     answers_to_nobody_arrive_and_hurt_nobody,
     batches_are_taken_apart,
-    later_calls_may_be_answered_first,
+    #[order] later_calls_may_be_answered_first,
     cancelled_call_frees_its_id,
     servers_may_ask_too,
     many_tasks_share_a_link,
@@ -91,12 +136,12 @@ over_every_transport! {
     an_answer_below_the_limit_arrives,
     #[text] stray_bytes_are_skipped_and_counted,
     diagnostics_hold_no_contents,
-    a_flood_from_a_server_that_does_not_read_blocks_nobody,
+    #[order] a_flood_from_a_server_that_does_not_read_blocks_nobody,
     a_full_queue_says_so_and_when_it_is_not,
-    what_a_dying_server_never_read_was_not_sent,
+    #[order] what_a_dying_server_never_read_was_not_sent,
     close_delivers_what_was_sent_and_reports_a_request,
     close_ends_a_server_that_does_not_listen,
-    a_server_that_dies_is_reported_as_ended,
-    a_server_that_closes_its_output_is_reported,
+    #[channel] a_server_that_dies_is_reported_as_ended,
+    #[channel] a_server_that_closes_its_output_is_reported,
     a_link_without_its_inlet_refuses_to_send,
 }

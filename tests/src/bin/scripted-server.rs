@@ -47,6 +47,9 @@ fn main() -> io::Result<()> {
             "initialize" => server.answer(id, INITIALIZED)?,
             "tools/call" => server.call(id, &line)?,
             "ping" => server.answer(id, "{}")?,
+            "tools/list" if is("gigabyte") => {
+                server.answer(id, r#"{"tools":[{"name":"echo"},{"name":"gigabyte"}]}"#)?;
+            }
             "tools/list" => server.answer(id, r#"{"tools":[{"name":"echo"}]}"#)?,
             _ => {}
         }
@@ -85,17 +88,8 @@ impl Server<'_> {
                 self.out.flush()
             }
             "wrong shape" => self.answer(id, r#"{"content":[{"type":"text","text":null}]}"#),
-            "large" => {
-                write!(
-                    self.out,
-                    r#"{{"jsonrpc":"2.0","id":{id},"result":{{"content":[{{"type":"text","text":""#
-                )?;
-                for _ in 0..64 {
-                    self.out.write_all(&[b'x'; 4096])?;
-                }
-                writeln!(self.out, r#""}}]}}}}"#)?;
-                self.out.flush()
-            }
+            "large" => self.long(id, 4096, 64),
+            "gigabyte" => self.long(id, 1 << 20, 1 << 10),
             "never" => Ok(()),
             "die" => {
                 eprintln!("fatal: the disk is full");
@@ -119,6 +113,18 @@ impl Server<'_> {
             }
             _ => self.refuse(id, -32602),
         }
+    }
+
+    /// A text of so many pieces.
+    fn long(&mut self, id: &str, piece: usize, pieces: usize) -> io::Result<()> {
+        let head = r#"{"jsonrpc":"2.0","id":ID,"result":{"content":[{"type":"text","text":""#;
+        self.out.write_all(head.replace("ID", id).as_bytes())?;
+        let piece = vec![b'x'; piece];
+        for _ in 0..pieces {
+            self.out.write_all(&piece)?;
+        }
+        writeln!(self.out, r#""}}]}}}}"#)?;
+        self.out.flush()
     }
 
     fn note(&mut self, line: &str) {

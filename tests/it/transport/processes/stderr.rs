@@ -23,6 +23,23 @@ async fn the_last_words_are_kept_and_each_line_is_heard() {
 }
 
 #[tokio::test]
+async fn what_a_server_was_given_in_confidence_is_not_repeated() {
+    let heard = Arc::new(Mutex::new(Vec::new()));
+    let mut options =
+        script("echo $API_TOKEN on stdout; echo using $API_TOKEN in $MODE >&2; exit 1");
+    options.env.insert("API_TOKEN".into(), "s3cret-s3cret".into());
+    options.env.insert("MODE".into(), "production".into());
+    let listener = heard.clone();
+    options.on_stderr = Some(Arc::new(move |line| listener.lock().unwrap().push(line.to_owned())));
+    let (_, report) = run(options).await.end().await;
+    let said = "using [redacted] in production";
+    assert_eq!(report.diagnostics.stderr, [said]);
+    assert_eq!(*heard.lock().unwrap(), [said]);
+    assert_eq!(report.diagnostics.first_skipped.as_deref(), Some("[redacted] on stdout"));
+    assert!(!format!("{report} {report:?}").contains("s3cret"));
+}
+
+#[tokio::test]
 async fn ten_megabytes_block_nobody_and_are_not_kept() {
     let lines = Arc::new(AtomicUsize::new(0));
     let mut options = script(

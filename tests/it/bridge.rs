@@ -1,0 +1,44 @@
+//! A host with real servers: processes that are started, killed, stopped and counted.
+
+#[cfg(target_os = "linux")]
+mod cycles;
+#[cfg(target_os = "linux")]
+mod eight;
+#[cfg(target_os = "linux")]
+mod live;
+mod login;
+#[cfg(unix)]
+mod processes;
+#[cfg(target_os = "linux")]
+mod remote;
+
+use std::time::Duration;
+
+use mcp_bridge::{Bridge, BridgeOptions, CallContext, RawJson, ServerConfig, ServerState};
+use mcp_config::{Stdio, Transport};
+
+/// A server of ours in a process of its own.
+pub(crate) fn config(name: &str) -> ServerConfig {
+    let program = Stdio::new(env!("CARGO_BIN_EXE_tool-server"));
+    let mut config = ServerConfig::new(name.parse().unwrap(), Transport::Stdio(program));
+    config.trust = true;
+    config
+}
+
+pub(crate) fn options() -> BridgeOptions {
+    let mut options = BridgeOptions::default();
+    options.tool_search = false;
+    // Tests do not wait a second for what comes back at once.
+    options.backoff.delays = vec![Duration::from_millis(20)];
+    options
+}
+
+pub(crate) async fn call(bridge: &Bridge, tool: &str) -> String {
+    let calling = bridge.call(tool, RawJson::empty_object(), CallContext::default());
+    mcp_tests::soon(tool, calling).await.text_content()
+}
+
+pub(crate) async fn reached(bridge: &Bridge, server: &str, state: ServerState) {
+    let reached = bridge.wait_for(server, |status| status.state == state);
+    mcp_tests::soon("the state", reached).await.unwrap();
+}

@@ -1,0 +1,129 @@
+//! Eight servers at once, and what happens to them.
+
+use std::time::Duration;
+
+use mcp_bridge::{
+    Bridge, CallContext, Delivery, Detail, FailureKind, RawJson, ServerConfig, ServerState,
+};
+use mcp_config::{Stdio, Transport};
+use nix::{
+    sys::signal::{Signal, kill},
+    unistd::Pid,
+};
+
+use super::{call, config, options, reached};
+
+async fn pid(bridge: &Bridge, server: &str) -> Pid {
+    let pid = call(bridge, &format!("mcp__{server}__pid")).await;
+    Pid::from_raw(pid.parse().unwrap_or_else(|_| panic!("{pid}")))
+}
+
+fn is_alive(pid: Pid) -> bool {
+    kill(pid, None).is_ok()
+}
+
+/// Waits for a process to go, which nobody tells us of.
+async fn gone(pid: Pid) {
+    let going = async {
+        while is_alive(pid) {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    mcp_tests::soon("the process is gone", going).await;
+}
+
+#[tokio::test]
+async fn eight_servers_one_of_which_is_killed_in_the_middle_of_a_call() {
+    let bridge = Bridge::new(options());
+    let names: Vec<String> = (0..8).map(|n| format!("s{n}")).collect();
+    for name in &names {
+        bridge.add_server(config(name));
+    }
+    mcp_tests::soon("the start", bridge.start()).await;
+    assert_eq!(bridge.snapshot().tools().len(), 8 * 4);
+    let victim = pid(&bridge, "s3").await;
+    let turn = bridge.snapshot();
+    let order: Vec<_> = turn.tools().iter().map(|tool| tool.spec().name.clone()).collect();
+    let waiting = turn.call("mcp__s3__wait", RawJson::empty_object(), CallContext::default());
+    let killing = async {
+        tokio::time::sleep(Duration::from_millis(50)).await;
+        kill(victim, Signal::SIGKILL).unwrap();
+    };
+    let joined = futures::future::join(waiting, killing);
+    let (outcome, ()) = mcp_tests::soon("the call fails", joined).await;
+    let failure = outcome.failure.clone().unwrap();
+    assert_eq!((failure.kind, failure.delivery), (FailureKind::Unavailable, Delivery::Unknown));
+    assert!(outcome.text_content().starts_with("mcp server s3 is unavailable"), "{outcome}");
+    assert_eq!(call(&bridge, "mcp__s4__echo").await, "{}", "nobody else is affected");
+    reached(&bridge, "s3", ServerState::Connected).await;
+    assert_ne!(pid(&bridge, "s3").await, victim);
+    let again: Vec<_> =
+        bridge.snapshot().tools().iter().map(|tool| tool.spec().name.clone()).collect();
+    assert_eq!(again, order, "byte for byte the same order");
+    let mut pids = Vec::new();
+    for name in &names {
+        pids.push(pid(&bridge, name).await);
+    }
+    mcp_tests::soon("the end", bridge.shutdown()).await;
+    for pid in pids {
+        gone(pid).await;
+    }
+}
+
+#[tokio::test]
+async fn a_list_that_grows_is_seen_in_the_next_turn() {
+    let bridge = Bridge::new(options());
+    bridge.add_server(config("srv"));
+    mcp_tests::soon("the start", bridge.start()).await;
+    let turn = bridge.snapshot();
+    assert_eq!(call(&bridge, "mcp__srv__grow").await, "grown");
+    let grown = bridge.wait_for("srv", |status| status.tools == 5);
+    mcp_tests::soon("the new list", grown).await.unwrap();
+    assert_eq!(turn.tools().len(), 4);
+    let next = bridge.snapshot();
+    assert_eq!(next.tools()[4].spec().name, "mcp__srv__grown_0");
+    assert_eq!(call(&bridge, "mcp__srv__grown_0").await, "{}");
+}
+
+#[tokio::test]
+async fn an_idle_server_has_no_process_and_the_next_call_starts_one() {
+    let mut options = options();
+    options.idle_stop = Some(Duration::from_millis(300));
+    let bridge = Bridge::new(options);
+    bridge.add_server(config("srv"));
+    mcp_tests::soon("the start", bridge.start()).await;
+    let first = pid(&bridge, "srv").await;
+    let idle = bridge.wait_for("srv", |status| status.detail == Detail::Idle);
+    mcp_tests::soon("it rests", idle).await.unwrap();
+    gone(first).await;
+    assert_ne!(pid(&bridge, "srv").await, first);
+}
+
+#[tokio::test]
+async fn a_dropped_bridge_leaves_no_process() {
+    let bridge = Bridge::new(options());
+    bridge.add_server(config("srv"));
+    mcp_tests::soon("the start", bridge.start()).await;
+    let pid = pid(&bridge, "srv").await;
+    drop(bridge);
+    gone(pid).await;
+}
+
+#[tokio::test]
+async fn a_program_that_is_missing_or_dies_is_explained() {
+    let bridge = Bridge::new(options());
+    for (name, program, args) in [
+        ("missing", "no-such-program-anywhere", &[][..]),
+        ("dies", "sh", &["-c", "echo oh no >&2; exit 3"]),
+    ] {
+        let mut program = Stdio::new(program);
+        program.args = args.iter().map(|arg| (*arg).into()).collect();
+        bridge.add_server(ServerConfig::new(name.parse().unwrap(), Transport::Stdio(program)));
+    }
+    mcp_tests::soon("the start", bridge.start()).await;
+    let missing = bridge.explain("missing").unwrap();
+    assert!(missing.evidence.iter().any(|line| line.starts_with("looked in: /")), "{missing}");
+    assert!(missing.next_step.starts_with("install the program"), "{missing}");
+    let dies = bridge.explain("dies").unwrap().to_string();
+    assert!(dies.contains("exit status 3") && dies.contains("stderr: oh no"), "{dies}");
+}

@@ -1,0 +1,247 @@
+//! What a server says: where it redirects to, which endpoint it names, and every URL it merely mentions.
+
+use std::{
+    net::SocketAddr,
+    sync::{Arc, Mutex},
+};
+
+use mcp_bridge::{Bridge, CallContext, RawJson, ServerConfig};
+use mcp_client::{Client, ClientOptions};
+use mcp_config::{Remote, Transport};
+use mcp_transport::{HttpOptions, Sse, StaticHeaders};
+use serde_json::json;
+use tokio::net::{TcpListener, TcpStream};
+
+use super::FORBIDDEN;
+use crate::transport::http::{
+    server::{Done, Exchange, Server},
+    speak::{MODERN, call, connect_with, modern, pool, to},
+};
+
+/// A listener that notes whoever comes.
+struct Trap {
+    port: u16,
+    visitors: Arc<Mutex<Vec<SocketAddr>>>,
+    task: tokio::task::JoinHandle<()>,
+}
+
+impl Trap {
+    async fn set() -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let visitors = Arc::<Mutex<Vec<SocketAddr>>>::default();
+        let noted = visitors.clone();
+        let task = tokio::spawn(async move {
+            while let Ok((_, visitor)) = listener.accept().await {
+                noted.lock().unwrap().push(visitor);
+            }
+        });
+        Self { port, visitors, task }
+    }
+
+    /// How many came. Whoever was on the way has arrived once we ourselves have.
+    async fn visits(self) -> usize {
+        let ours = TcpStream::connect(("127.0.0.1", self.port)).await.unwrap();
+        let us = ours.local_addr().unwrap();
+        mcp_tests::soon("our own visit", async {
+            while !self.visitors.lock().unwrap().contains(&us) {
+                tokio::task::yield_now().await;
+            }
+        })
+        .await;
+        self.task.abort();
+        self.visitors.lock().unwrap().iter().filter(|visitor| **visitor != us).count()
+    }
+}
+
+/// As the servers of these tests speak HTTP, the trap is there for both schemes.
+fn targets(trap: &Trap) -> Vec<String> {
+    let port = trap.port.to_string();
+    let secure = FORBIDDEN.iter().map(|target| target.replace("PORT", &port));
+    let plain = secure.clone().map(|target| target.replace("https://", "http://"));
+    let other = [format!("http://127.0.0.1:{port}/mcp"), format!("//127.0.0.1:{port}/mcp")];
+    // An empty one is this very place, which is no other.
+    secure.chain(plain).chain(other).filter(|target| !target.is_empty()).collect()
+}
+
+#[tokio::test]
+async fn no_redirect_of_a_server_leads_to_another_origin() {
+    let trap = Trap::set().await;
+    let targets = targets(&trap);
+    let script = targets.clone();
+    let server = Server::start(move |exchange| {
+        let name = exchange.params()["name"].as_str().unwrap_or_default().to_owned();
+        let target = name.parse::<usize>().ok().map(|index| script[index].clone());
+        async move {
+            match target {
+                Some(to) => exchange.answer(307, &format!("location: {to}\r\n"), b"").await,
+                None => modern(exchange).await,
+            }
+        }
+    })
+    .await;
+    let mut options = to(&server);
+    options.authorizer = Some(Arc::new(StaticHeaders::bearer("s3cret")));
+    let client = connect_with(options, ClientOptions::default()).await;
+    for (index, target) in targets.iter().enumerate() {
+        let error = call(&client, &index.to_string()).await.unwrap_err().to_string();
+        assert!(error.starts_with("a redirect was not followed: it "), "{target}: {error}");
+    }
+    assert_eq!(server.all("tools/call").len(), targets.len());
+    assert_eq!(trap.visits().await, 0);
+}
+
+#[tokio::test]
+async fn a_user_in_a_redirect_is_not_who_we_are() {
+    let server = Server::start(|exchange| async move {
+        if exchange.seen.path == "/mcp" && exchange.word() == "tools/call" {
+            let host = exchange.seen.header("host").unwrap().to_owned();
+            let to = format!("location: http://eve:pw@{host}/elsewhere\r\n");
+            return exchange.answer(307, &to, b"").await;
+        }
+        modern(exchange).await
+    })
+    .await;
+    let mut options = to(&server);
+    options.authorizer = Some(Arc::new(StaticHeaders::bearer("s3cret")));
+    let client = connect_with(options, ClientOptions::default()).await;
+    let _ = call(&client, "echo").await;
+    for seen in server.seen() {
+        assert_eq!(seen.header("authorization"), Some("Bearer s3cret"), "{seen:?}");
+        assert!(!seen.path.contains("eve"), "{seen:?}");
+    }
+}
+
+#[tokio::test]
+async fn no_endpoint_of_an_old_server_is_at_another_origin() {
+    let trap = Trap::set().await;
+    for target in targets(&trap) {
+        let event = format!("event: endpoint\ndata: {target}\n\n");
+        let server = Server::start(move |exchange| {
+            let event = event.clone();
+            async move {
+                match &*exchange.seen.verb {
+                    "GET" => {
+                        let mut events = exchange.events().await;
+                        events.text(&event).await;
+                        events.gone().await
+                    }
+                    _ => exchange.status(405).await,
+                }
+            }
+        })
+        .await;
+        let mut options = HttpOptions::new(&server.url);
+        options.authorizer = Some(Arc::new(StaticHeaders::bearer("s3cret")));
+        let sse = Sse::new(pool(), options);
+        let connecting = Client::connect(&sse, ClientOptions::default());
+        let error = mcp_tests::soon("the refusal", connecting).await.unwrap_err();
+        let mut chain = error.to_string();
+        let mut cause = std::error::Error::source(&error);
+        while let Some(error) = cause {
+            chain = format!("{chain}: {error}");
+            cause = error.source();
+        }
+        assert!(chain.contains("the endpoint it names is refused"), "{target}: {chain}");
+        assert!(server.seen().iter().all(|seen| seen.verb == "GET"), "{target}");
+    }
+    assert_eq!(trap.visits().await, 0);
+}
+
+/// A server that puts a URL wherever one fits.
+async fn full_of_links(exchange: Exchange, url: String) -> Done {
+    let icons = json!([{ "src": url, "mimeType": "image/png" }]);
+    match &*exchange.word() {
+        "server/discover" => {
+            exchange
+                .result(json!({
+                    "resultType": "complete", "supportedVersions": [MODERN],
+                    "capabilities": { "tools": {}, "resources": {}, "prompts": {} },
+                    "instructions": format!("Read {url} first."),
+                    "_meta": { "io.modelcontextprotocol/serverInfo": {
+                        "name": "links", "version": "1", "websiteUrl": url, "icons": icons,
+                    } },
+                }))
+                .await
+        }
+        "tools/list" => {
+            let schema = json!({
+                "$schema": url, "$id": url, "type": "object",
+                "properties": { "a": { "$ref": url }, "b": { "$dynamicRef": format!("{url}#x") } },
+            });
+            exchange
+                .result(json!({ "resultType": "complete", "tools": [
+                    { "name": "refs", "inputSchema": schema, "outputSchema": schema, "icons": icons },
+                    { "name": "links", "inputSchema": { "type": "object" }, "icons": icons },
+                ] }))
+                .await
+        }
+        "resources/list" => {
+            let resource = json!({ "uri": url, "name": "r", "icons": icons });
+            exchange.result(json!({ "resultType": "complete", "resources": [resource] })).await
+        }
+        "resources/templates/list" => {
+            exchange.result(json!({ "resultType": "complete", "resourceTemplates": [] })).await
+        }
+        "prompts/list" => {
+            let prompt = json!({ "name": "p", "icons": icons });
+            exchange.result(json!({ "resultType": "complete", "prompts": [prompt] })).await
+        }
+        "resources/read" => {
+            let contents = json!([{ "uri": url, "text": format!("see {url}") }]);
+            exchange.result(json!({ "resultType": "complete", "contents": contents })).await
+        }
+        "tools/call" => {
+            exchange
+                .result(json!({
+                    "resultType": "complete",
+                    "content": [
+                        { "type": "resource_link", "uri": url, "name": "r", "icons": icons },
+                        { "type": "resource", "resource": { "uri": url, "text": "x" } },
+                        { "type": "text", "text": format!("![image]({url})") },
+                    ],
+                    "structuredContent": { "a": { "$ref": url } },
+                }))
+                .await
+        }
+        _ => modern(exchange).await,
+    }
+}
+
+#[tokio::test]
+async fn nothing_a_server_mentions_is_fetched() {
+    let trap = Trap::set().await;
+    for target in targets(&trap) {
+        let url = target.clone();
+        let server = Server::start(move |exchange| full_of_links(exchange, url.clone())).await;
+        let bridge = Bridge::new(crate::bridge::options());
+        let transport = Transport::Http(Remote::new(&*server.url));
+        let mut config = ServerConfig::new("links".parse().unwrap(), transport);
+        config.trust = true;
+        bridge.add_server(config);
+        mcp_tests::soon("the start", bridge.start()).await;
+        let resources = mcp_tests::soon("the resources", bridge.resources()).await;
+        for resource in &resources {
+            let read = bridge.read_resource("links", &resource.resource.uri);
+            let _ = mcp_tests::soon("a resource", read).await;
+        }
+        let _ = (bridge.commands(), bridge.instructions(10_000), bridge.snapshot());
+        for tool in ["mcp__links__refs", "mcp__links__links"] {
+            let arguments = RawJson::parse(r#"{"a":{"x":1},"b":2}"#.to_owned()).unwrap();
+            let calling = bridge.call(tool, arguments, CallContext::default());
+            let _ = mcp_tests::soon(tool, calling).await;
+        }
+        assert!(!server.all("tools/call").is_empty(), "{target}: nothing was called");
+        mcp_tests::soon("the end", bridge.shutdown()).await;
+    }
+    assert_eq!(trap.visits().await, 0);
+}
+
+#[tokio::test]
+async fn a_trap_tells_of_whoever_comes() {
+    let trap = Trap::set().await;
+    let visitor = TcpStream::connect(("127.0.0.1", trap.port)).await.unwrap();
+    assert_eq!(trap.visits().await, 1);
+    drop(visitor);
+    assert_eq!(Trap::set().await.visits().await, 0);
+}

@@ -1,0 +1,128 @@
+//! What the parity suite asks of servers with a channel, as it is where there are only exchanges: one that breaks
+//! off fails one request with its verdict, and the rest goes on.
+
+use std::sync::Arc;
+
+use mcp_client::{Client, ClientOptions, Delivery, ErrorClass};
+use mcp_transport::Connect as _;
+use serde_json::json;
+use tokio::sync::Notify;
+
+use super::{
+    server::Server,
+    speak::{answer, call, connect, http, modern, notification, text, to},
+};
+use crate::{client::support::soon, transport::host::Host};
+
+#[tokio::test]
+async fn a_server_that_goes_away_and_comes_back_costs_the_calls_in_between() {
+    let server = Server::start(|exchange| async move {
+        match exchange.params()["name"].as_str() {
+            Some("never") => exchange.events().await.gone().await,
+            _ => modern(exchange).await,
+        }
+    })
+    .await;
+    let address = server.url.trim_start_matches("http://").trim_end_matches("/mcp").to_owned();
+    let client = connect(&server).await;
+    let (pending, ()) = tokio::join!(call(&client, "never"), async {
+        server.sees("tools/call", 1).await;
+        drop(server);
+    });
+    let pending = pending.unwrap_err();
+    assert_eq!((pending.delivery(), pending.class()), (Delivery::Unknown, ErrorClass::Transient));
+    let refused = call(&client, "echo").await.unwrap_err();
+    assert_eq!(
+        (refused.delivery(), refused.class()),
+        (Delivery::NotSent, ErrorClass::Transient),
+        "{refused}"
+    );
+    assert!(refused.to_string().starts_with("could not connect to http://"), "{refused}");
+    assert!(!client.is_closed());
+    let _server = Server::at(&address, modern).await;
+    assert_eq!(call(&client, "echo").await.unwrap(), "hello");
+}
+
+#[tokio::test]
+async fn later_calls_may_be_answered_first() {
+    let release = Arc::new(Notify::new());
+    let server = Server::start(move |exchange| {
+        let release = release.clone();
+        async move {
+            match exchange.params()["name"].as_str() {
+                Some("held") => {
+                    release.notified().await;
+                    exchange.result(text("at last")).await
+                }
+                Some("release") => {
+                    let done = modern(exchange).await;
+                    release.notify_one();
+                    done
+                }
+                _ => modern(exchange).await,
+            }
+        }
+    })
+    .await;
+    let client = connect(&server).await;
+    let (held, released) = tokio::join!(call(&client, "held"), async {
+        server.sees("tools/call", 1).await;
+        assert_eq!(call(&client, "echo").await.unwrap(), "hello");
+        call(&client, "release").await
+    });
+    assert_eq!((held.unwrap().as_str(), released.unwrap().as_str()), ("at last", "hello"));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_flood_on_one_stream_blocks_nobody_and_loses_nothing() {
+    const FLOOD: u64 = 4_000;
+    let server = Server::start(|exchange| async move {
+        if exchange.word() != "flood" {
+            return modern(exchange).await;
+        }
+        let id = exchange.id();
+        let mut events = exchange.events().await;
+        for n in 0..FLOOD {
+            events
+                .message(&notification("tick", &json!({ "n": n, "filler": "x".repeat(1_000) })))
+                .await;
+        }
+        events.end_with(&format!("data: {}\n\n", answer(&id, &json!({})))).await
+    })
+    .await;
+    // By hand: nobody reads on until everything has been asked.
+    let mut host = Host::open(&http(to(&server))).await;
+    host.ask(0, "flood", &json!({}));
+    assert_eq!(host.next().await, "tick");
+    for id in 1..=50 {
+        host.ask(id, "tools/call", &json!({ "name": "echo" }));
+    }
+    let words = host.words(usize::try_from(FLOOD).unwrap() + 50).await;
+    let ticks = words.iter().filter(|word| *word == "tick").count();
+    assert_eq!(ticks as u64, FLOOD - 1);
+    let last = words.iter().rposition(|word| word == "tick").unwrap();
+    assert_eq!(
+        words.iter().position(|word| word == "0").unwrap(),
+        last + 1,
+        "the answer follows its ticks"
+    );
+    for id in 1..=50 {
+        assert!(words.contains(&id.to_string()), "{id}");
+    }
+    host.close().await;
+}
+
+#[tokio::test]
+async fn an_attempt_that_is_given_up_leaves_nothing_behind() {
+    let server = Server::start(|exchange| async move { exchange.stall(b"").await }).await;
+    let http = http(to(&server));
+    let attempt = async { Client::connect(&http, ClientOptions::default()).await };
+    let given_up = tokio::select! {
+        _ = attempt => false,
+        _ = server.sees("server/discover", 1) => true,
+    };
+    assert!(given_up);
+    // Neither does a link nobody uses.
+    drop(http.connect().await.unwrap());
+    assert_eq!(soon("the log", async { server.words() }).await, ["server/discover"]);
+}

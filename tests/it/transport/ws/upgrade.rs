@@ -1,0 +1,138 @@
+//! Servers that do not upgrade, or not as they should.
+
+use std::time::Duration;
+
+use mcp_transport::{ConnectError, ErrorClass, WsOptions};
+use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
+
+use super::{
+    refused,
+    server::{answering, header, listen},
+};
+
+/// A 101 with these headers beside those of every upgrade.
+fn switching(head: &str, more: &str) -> String {
+    let accept = derive_accept_key(header(head, "sec-websocket-key").expect("a key").as_bytes());
+    format!(
+        "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\
+         Sec-WebSocket-Accept: {accept}\r\n{more}\r\n"
+    )
+}
+
+fn told(url: &str, error: &ConnectError) -> String {
+    error.to_string().replace(url, "URL")
+}
+
+#[tokio::test]
+async fn a_status_says_whose_move_it_is() {
+    for (status, class, text) in [
+        ("200 OK", ErrorClass::Permanent, "the server does not upgrade to WebSocket (status 200)"),
+        (
+            "302 Found",
+            ErrorClass::Permanent,
+            "the server redirects, which is not followed (status 302)",
+        ),
+        (
+            "400 Bad Request",
+            ErrorClass::Permanent,
+            "the server does not upgrade to WebSocket (status 400)",
+        ),
+        (
+            "401 Unauthorized",
+            ErrorClass::Auth,
+            "authentication failed: the server wants a login (status 401)",
+        ),
+        ("403 Forbidden", ErrorClass::Permanent, "the server does not allow this (status 403)"),
+        ("404 Not Found", ErrorClass::Permanent, "the server knows no such path (status 404)"),
+        ("500 Oops", ErrorClass::Transient, "the server cannot take us now (status 500)"),
+    ] {
+        let url = answering(move |_, _| {
+            format!("HTTP/1.1 {status}\r\nContent-Type: text/html\r\n\r\n<html>")
+        })
+        .await;
+        let error = refused(WsOptions::new(&url)).await;
+        assert_eq!(told(&url, &error), format!("URL: {text}"));
+        assert_eq!((error.class(), error.retry_after()), (class, None), "{status}");
+    }
+}
+
+#[tokio::test]
+async fn a_server_that_has_too_much_to_do_says_when_to_come_back() {
+    for (status, after, expected) in [
+        ("429 Too Many Requests", "17", Some(17)),
+        ("503 Service Unavailable", "0", Some(0)),
+        ("503 Service Unavailable", "Wed, 21 Oct 2015 07:28:00 GMT", Some(0)),
+        ("404 Not Found", "17", None),
+    ] {
+        let url =
+            answering(move |_, _| format!("HTTP/1.1 {status}\r\nRetry-After: {after}\r\n\r\n"))
+                .await;
+        let error = refused(WsOptions::new(url)).await;
+        assert_eq!(error.retry_after(), expected.map(Duration::from_secs), "{status} {after}");
+    }
+}
+
+#[tokio::test]
+async fn a_server_that_upgrades_wrongly_is_refused() {
+    for (answer, problem) in [
+        (
+            (|head| switching(head, "Sec-WebSocket-Protocol: soap\r\n")) as fn(&str) -> String,
+            "it chose a subprotocol other than `mcp`",
+        ),
+        (
+            |head| switching(head, "Sec-WebSocket-Extensions: permessage-deflate\r\n"),
+            "it uses an extension that was not asked for",
+        ),
+        (|_| switching("Sec-WebSocket-Key: another", ""), "it answers another request than ours"),
+        (|head| switching(head, "").replace("websocket", "h2c"), "it switches to something else"),
+        (|_| "SSH-2.0-OpenSSH_9.6\r\n\r\n".into(), "its answer is not HTTP/1.1"),
+        (
+            |_| format!("HTTP/1.1 101 Ok\r\nX-Endless: {}", "x".repeat(100_000)),
+            "its answer does not end",
+        ),
+    ] {
+        let url = answering(move |_, head| answer(head)).await;
+        let error = refused(WsOptions::new(&url)).await;
+        assert_eq!(
+            told(&url, &error),
+            format!("URL is no WebSocket server as it should be: {problem}")
+        );
+        assert_eq!(error.class(), ErrorClass::Permanent);
+    }
+}
+
+#[tokio::test]
+async fn nobody_there_is_unreachable() {
+    let (listener, url) = listen().await;
+    drop(listener);
+    let error = refused(WsOptions::new(&url)).await;
+    assert!(matches!(error, ConnectError::Unreachable(_)), "{error:?}");
+    assert_eq!(error.class(), ErrorClass::Transient);
+    assert!(told(&url, &error).starts_with("URL: "), "{error}");
+
+    // Somebody who says nothing, and somebody who hangs up.
+    let (listener, url) = listen().await;
+    let mut options = WsOptions::new(&url);
+    options.connect_timeout = Duration::from_millis(30);
+    let error = refused(options).await;
+    assert_eq!(told(&url, &error), "URL: no connection within 30ms");
+    drop(listener);
+
+    let url = answering(|_, _| String::new()).await;
+    let error = refused(WsOptions::new(&url)).await;
+    assert_eq!(told(&url, &error), "URL: the server hung up instead of answering");
+    assert_eq!(error.class(), ErrorClass::Transient);
+}
+
+#[tokio::test]
+async fn options_that_make_no_sense_are_said_to_before_anything_is_opened() {
+    for url in ["http://localhost/", "ws://", "not a url", "ws://me:s3cret@localhost/"] {
+        let error = refused(WsOptions::new(url)).await;
+        assert!(matches!(error, ConnectError::InvalidOptions(_)), "{error:?}");
+        assert!(!format!("{error} {error:?}").contains("s3cret"), "{error:?}");
+    }
+    let mut options = WsOptions::new("wss://127.0.0.1:1/");
+    options.tls.extra_roots.push(b"rubbish".to_vec());
+    let error = refused(options).await;
+    assert!(matches!(error, ConnectError::InvalidOptions(_)), "{error:?}");
+}

@@ -1,0 +1,25 @@
+// What the node servers of the matrix have in common: a port of their own, and an end.
+
+import { createServer } from 'node:http';
+
+/** Serves on a free loopback port. Prints the URL once connections are accepted. */
+export function serve(handler, path = '/mcp') {
+    // Whoever started us holds our standard input: when they are gone, so are we.
+    process.stdin.on('end', () => process.exit(0)).resume();
+    const server = createServer((request, response) => {
+        Promise.resolve(handler(request, response)).catch(error => {
+            console.error(error);
+            if (!response.headersSent) response.writeHead(500);
+            response.end();
+        });
+    });
+    server.listen(0, '127.0.0.1', () => console.log(`http://127.0.0.1:${server.address().port}${path}`));
+}
+
+/** The text of a request, as JSON if it is any. */
+export async function body(request) {
+    const chunks = [];
+    for await (const chunk of request) chunks.push(chunk);
+    const text = Buffer.concat(chunks).toString();
+    return text ? JSON.parse(text) : undefined;
+}

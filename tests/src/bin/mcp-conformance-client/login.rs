@@ -1,0 +1,86 @@
+//! Credentials, from what the context of a scenario holds: the same options a host would read from its
+//! configuration.
+
+use std::{io, sync::Arc};
+
+use mcp_auth::{
+    ClientProof, Enterprise, Grant, InteractError, OAuth, OAuthOptions, OnEvent, Paste,
+    PreRegistered, ReqwestClient, Secret, SigningKey, Source, Vault,
+};
+use serde_json::Value;
+use tokio::{
+    io::{AsyncReadExt as _, AsyncWriteExt as _},
+    net::TcpStream,
+};
+
+use crate::Failure;
+
+/// Where a host would publish its metadata document. Nobody is there.
+const DOCUMENT: &str = "https://conformance-test.local/client-metadata.json";
+/// The head of an answer that is longer than this is none.
+const LONGEST_HEAD: u64 = 64 * 1024;
+
+pub(crate) fn authorizer(url: &str, context: &Value) -> Result<OAuth, Failure> {
+    let vault = Arc::new(Vault::in_memory(OnEvent::default()));
+    let mut options = OAuthOptions::new(url, vault, Arc::new(ReqwestClient::new()?));
+    options.client_name = "mcp-conformance-client".into();
+    options.client_metadata_url = Some(DOCUMENT.into());
+    options.client = client(context)?;
+    options.grant = grant(context);
+    options.interact = Some(Arc::new(Paste::new(Arc::new(|page| Box::pin(visit(page))))));
+    Ok(OAuth::new(options))
+}
+
+/// The client the authorization server knows already, where there is one.
+fn client(context: &Value) -> Result<Option<PreRegistered>, Failure> {
+    let Some(id) = context["client_id"].as_str() else { return Ok(None) };
+    let proof = match (context["client_secret"].as_str(), context["private_key_pem"].as_str()) {
+        (_, Some(pem)) => ClientProof::Key(SigningKey::from_pem(&Secret::new(pem))?),
+        (Some(secret), None) => ClientProof::Secret(value(secret)),
+        (None, None) => ClientProof::None,
+    };
+    Ok(Some(PreRegistered::new(id, proof)))
+}
+
+fn grant(context: &Value) -> Grant {
+    let text = |name: &str| context[name].as_str();
+    if let Some(token) = text("idp_id_token") {
+        let endpoint = text("idp_token_endpoint").unwrap_or_default();
+        let id = text("idp_client_id").unwrap_or_default();
+        return Grant::Enterprise(Enterprise::new(endpoint, id, value(token)));
+    }
+    if let Some(token) = text("valid_jwt") {
+        return Grant::Workload(value(token));
+    }
+    // A known client may log a person in or itself; only the name of the scenario says which.
+    match text("name") {
+        Some(name) if name.contains("client-credentials") => Grant::ClientCredentials,
+        _ => Grant::AuthorizationCode,
+    }
+}
+
+fn value(secret: &str) -> Source {
+    Source::Value(Secret::new(secret))
+}
+
+/// A person with a browser that goes one step: asks for the page and says where it was sent.
+async fn visit(page: String) -> Result<Secret, InteractError> {
+    ask(&page).await.map(Secret::new).map_err(InteractError::Browser)
+}
+
+async fn ask(page: &str) -> io::Result<String> {
+    let invalid = || io::Error::from(io::ErrorKind::InvalidData);
+    let rest = page.strip_prefix("http://").ok_or_else(invalid)?;
+    let (host, path) = rest.split_once('/').ok_or_else(invalid)?;
+    let mut stream = TcpStream::connect(host).await?;
+    let request = format!("GET /{path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n");
+    stream.write_all(request.as_bytes()).await?;
+    let mut answer = Vec::new();
+    stream.take(LONGEST_HEAD).read_to_end(&mut answer).await?;
+    let answer = String::from_utf8_lossy(&answer);
+    let location = answer.lines().find_map(|line| {
+        let (name, value) = line.split_once(':')?;
+        name.eq_ignore_ascii_case("location").then(|| value.trim().to_owned())
+    });
+    location.ok_or_else(invalid)
+}

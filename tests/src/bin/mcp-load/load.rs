@@ -1,0 +1,179 @@
+//! The load: every server has its callers, who all ask at once and then go on asking.
+
+use std::{
+    future::{Future as _, poll_fn},
+    pin::pin,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    task::Poll,
+    time::{Duration, Instant},
+};
+
+use futures::future::join_all;
+use mcp_bridge::{BridgeOptions, RawJson};
+use tokio::task::JoinSet;
+
+use crate::{
+    fleet::{Fleet, Server},
+    gauge::{Gauge, children},
+    plan::Plan,
+    proof::{Dice, Question},
+    report::{Account, Report},
+    tally::{Tally, add},
+};
+
+/// Calls of one turn of a bridge's loop.
+const TURN: u32 = 10;
+/// One call in so many gets a companion that is dropped on its way.
+const COMPANIONS: u64 = 128;
+const LOOK_AGAIN: Duration = Duration::from_millis(50);
+/// How long all first calls may take to reach their servers, and processes to be gone.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+pub(crate) async fn run(plan: &Plan) -> Result<Report, String> {
+    let began = Instant::now();
+    let mut account = Account { before: Gauge::now(), ..Account::default() };
+    let fleet = Fleet::start(&plan.counts, plan.bridged, BridgeOptions::default()).await?;
+    account.started_in = began.elapsed();
+    let tally = Arc::new(Tally::default());
+    let calling = Instant::now();
+    let mut callers = JoinSet::new();
+    for server in &fleet.servers {
+        for place in 0..plan.callers {
+            let seed = plan.seed ^ u64::from(server.number * plan.callers + place + 1) << 20;
+            callers.spawn(caller(server.clone(), Dice::new(seed), plan.rounds, tally.clone()));
+        }
+    }
+    account.in_flight = gather(&fleet, plan.callers).await?;
+    account.processes = children().len();
+    watch(&mut callers, plan, &tally, &mut account).await;
+    account.seconds = calling.elapsed().as_secs_f64();
+    account.end = Gauge::now();
+    account.executed = executed(&fleet).await?;
+    account.late = late(&fleet);
+    account.troubles.extend(fleet.end().await);
+    account.after = gone().await;
+    Ok(Report::of_load(plan, &tally, &account))
+}
+
+/// Waits until every server has all its callers' first calls at once, then lets them go. Returns how many there were.
+async fn gather(fleet: &Fleet, callers: u32) -> Result<u64, String> {
+    let waiting = fleet.servers.iter().map(|server| async move {
+        let began = Instant::now();
+        while began.elapsed() < PATIENCE {
+            let held = server.number_of("held").await?;
+            if held >= u64::from(callers) {
+                return Ok(held);
+            }
+            tokio::time::sleep(LOOK_AGAIN).await;
+        }
+        Err(format!("{}: some of its first calls have not arrived", server.name))
+    });
+    // All are looked at before one is let go: only then they are in flight together.
+    let held = join_all(waiting).await.into_iter().collect::<Result<Vec<u64>, String>>()?;
+    let freeing = fleet.servers.iter().map(|server| async move {
+        let freed = server.call(None, "free", RawJson::empty_object()).await;
+        freed.map(drop).map_err(|none| format!("{}: {}", server.name, none.text))
+    });
+    join_all(freeing).await.into_iter().collect::<Result<(), _>>()?;
+    Ok(held.iter().sum())
+}
+
+async fn caller(server: Arc<Server>, mut dice: Dice, rounds: u32, tally: Arc<Tally>) {
+    let mut turn = server.turn();
+    for round in 0..rounds {
+        if round % TURN == TURN - 1 {
+            turn = server.turn();
+        }
+        let question = Question::new(&mut dice);
+        let row = tally.of(server.kind);
+        add(&row.asked);
+        let asked = Instant::now();
+        let tool = if round == 0 { "hold" } else { "mix" };
+        match server.call(turn.as_ref(), tool, question.arguments()).await {
+            Ok(answer) if answer == question.answer(server.number) => add(&row.answered),
+            Ok(answer) => {
+                add(&row.crossed);
+                tally.quote(format!("{}: {question:?} got {:.80}", server.name, answer));
+            }
+            Err(none) => {
+                add(&row.lost);
+                tally.quote(format!("{}: {none:?}", server.name));
+            }
+        }
+        // The first one waited for all the others, which says nothing.
+        if round > 0 {
+            row.took(asked.elapsed());
+        }
+        if dice.below(COMPANIONS) == 0 {
+            give_up(&server, &mut dice, &tally).await;
+        }
+    }
+}
+
+/// Asks, and drops the call after a few looks: before it is written, under way, or just as the answer arrives.
+async fn give_up(server: &Server, dice: &mut Dice, tally: &Tally) {
+    let question = Question::new(dice);
+    let row = tally.of(server.kind);
+    let mut call = pin!(server.call(None, "mix", question.arguments()));
+    for _ in 0..=dice.below(6) {
+        let look = poll_fn(|cx| Poll::Ready(call.as_mut().poll(cx)));
+        if let Poll::Ready(answer) = look.await {
+            let is_right = answer.is_ok_and(|answer| answer == question.answer(server.number));
+            add(if is_right { &row.given_up } else { &row.crossed });
+            return;
+        }
+        tokio::task::yield_now().await;
+    }
+    add(&row.given_up);
+}
+
+/// Looks at memory and files while the callers are at it.
+async fn watch(callers: &mut JoinSet<()>, plan: &Plan, tally: &Tally, account: &mut Account) {
+    let warm_at = plan.calls() / 4;
+    let is_warm = AtomicBool::new(false);
+    let mut tick = tokio::time::interval(LOOK_AGAIN);
+    loop {
+        tokio::select! {
+            done = callers.join_next() => match done {
+                Some(Ok(())) => {}
+                Some(Err(error)) => account.troubles.push(format!("a caller: {error}")),
+                None => return,
+            },
+            _ = tick.tick() => {
+                let now = Gauge::now();
+                let ended = tally.sum(|row| &row.answered) + tally.sum(|row| &row.lost);
+                if ended >= warm_at && !is_warm.swap(true, Ordering::SeqCst) {
+                    account.warm = now;
+                }
+                account.most.resident_kib = account.most.resident_kib.max(now.resident_kib);
+                account.most.files = account.most.files.max(now.files);
+            }
+        }
+    }
+}
+
+/// How many questions the servers have answered, by their own account.
+async fn executed(fleet: &Fleet) -> Result<u64, String> {
+    let counts = join_all(fleet.servers.iter().map(|server| server.number_of("answered"))).await;
+    Ok(counts.into_iter().collect::<Result<Vec<u64>, _>>()?.iter().sum())
+}
+
+/// Answers to calls that were dropped, and answers that came twice or for nobody.
+fn late(fleet: &Fleet) -> (u64, u64) {
+    let noise = fleet.servers.iter().filter_map(|server| server.noise());
+    noise.fold((0, 0), |(late, strange), noise| {
+        (late + noise.late, strange + noise.duplicate + noise.unknown)
+    })
+}
+
+/// What is left once every process has had time to go.
+pub(crate) async fn gone() -> Gauge {
+    let began = Instant::now();
+    while !children().is_empty() && began.elapsed() < PATIENCE {
+        tokio::time::sleep(LOOK_AGAIN).await;
+    }
+    Gauge::now()
+}

@@ -1,0 +1,233 @@
+//! Trouble for a while: servers are killed, restarted, disabled and changed while they are called.
+//!
+//! A call may find its server unavailable, and must say so in time. It may never get another call's answer, and once
+//! the trouble is over every server is there again.
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::{Duration, Instant},
+};
+
+use futures::future::join_all;
+use mcp_bridge::{BridgeOptions, FailureKind, RawJson, ServerState};
+use tokio::task::JoinSet;
+
+use crate::{
+    fleet::{Fleet, Server},
+    gauge::{Gauge, children},
+    load::gone,
+    plan::{Kind, Plan},
+    proof::{Dice, Question},
+    report::{Account, Report},
+    tally::{Tally, add},
+};
+
+/// No call takes longer: what is not answered by then is lost.
+const HANGS: Duration = Duration::from_secs(30);
+/// How long everything may take to be well again, on a busy machine.
+const RECOVERY: Duration = Duration::from_secs(90);
+/// Between two calls of one caller.
+const PAUSE_MS: u64 = 20;
+/// Between two troubles, at most.
+const TROUBLE_MS: u64 = 250;
+
+/// What is done to a server.
+const TROUBLES: [&str; 6] =
+    ["killed", "restarted", "reconnected", "disabled for a while", "lists changed", "left alone"];
+
+pub(crate) async fn run(plan: &Plan) -> Result<Report, String> {
+    let duration = plan.soak.unwrap_or_default();
+    println!("soak: {} s of trouble with seed {}", duration.as_secs(), plan.seed);
+    let mut account = Account { before: Gauge::now(), ..Account::default() };
+    let mut options = BridgeOptions::default();
+    // A tenth of the usual schedule, for ten times as many reconnects.
+    options.backoff.delays = [20, 100, 500, 1_500].map(Duration::from_millis).to_vec();
+    options.ping_every = Some(Duration::from_secs(2));
+    let began = Instant::now();
+    let mut fleet = Fleet::start(&plan.counts, plan.bridged, options).await?;
+    account.started_in = began.elapsed();
+    account.processes = children().len();
+    let connects = fleet.bridge.counters().connects;
+    let (tally, done) = (Arc::new(Tally::default()), Arc::new(AtomicBool::new(false)));
+    let mut callers = JoinSet::new();
+    for server in &fleet.servers {
+        for place in 0..plan.callers {
+            let seed = plan.seed ^ u64::from(server.number * plan.callers + place + 1) << 20;
+            let (server, tally, done) = (server.clone(), tally.clone(), done.clone());
+            callers.spawn(caller(server, Dice::new(seed), tally, done));
+        }
+    }
+    let calling = Instant::now();
+    make_trouble(&mut fleet, plan, duration, &mut account).await?;
+    done.store(true, Ordering::SeqCst);
+    while let Some(ended) = callers.join_next().await {
+        if let Err(error) = ended {
+            account.troubles.push(format!("a caller: {error}"));
+        }
+    }
+    account.seconds = calling.elapsed().as_secs_f64();
+    account.reconnects = fleet.bridge.counters().connects - connects;
+    recover(&fleet, plan, &mut account).await;
+    account.end = Gauge::now();
+    account.troubles.extend(fleet.end().await);
+    account.after = gone().await;
+    Ok(Report::of_soak(plan, &tally, &account))
+}
+
+async fn caller(server: Arc<Server>, mut dice: Dice, tally: Arc<Tally>, done: Arc<AtomicBool>) {
+    let row = tally.of(server.kind);
+    while !done.load(Ordering::SeqCst) {
+        let turn = server.turn();
+        for _ in 0..=dice.below(8) {
+            let question = Question::new(&mut dice);
+            add(&row.asked);
+            let asked = Instant::now();
+            let call = server.call(turn.as_ref(), "mix", question.arguments());
+            match tokio::time::timeout(HANGS, call).await {
+                Ok(Ok(answer)) if answer == question.answer(server.number) => {
+                    add(&row.answered);
+                    row.took(asked.elapsed());
+                }
+                Ok(Ok(answer)) => {
+                    add(&row.crossed);
+                    tally.quote(format!("{}: {question:?} got {answer:.80}", server.name));
+                }
+                Ok(Err(none)) if may_be(none.kind) => add(&row.refused),
+                Ok(Err(none)) => {
+                    add(&row.lost);
+                    tally.quote(format!("{} ({:?}): {none:?}", server.name, server.kind));
+                }
+                Err(_) => {
+                    add(&row.lost);
+                    tally.quote(format!("{}: no end within {HANGS:?}", server.name));
+                }
+            }
+            tokio::time::sleep(Duration::from_millis(dice.below(PAUSE_MS))).await;
+        }
+    }
+}
+
+/// What a call may come to while its server is in trouble: it is down, or this turn does not have it.
+fn may_be(kind: Option<FailureKind>) -> bool {
+    matches!(kind, Some(FailureKind::Unavailable | FailureKind::NotFound))
+}
+
+/// Does something to some server, again and again.
+async fn make_trouble(
+    fleet: &mut Fleet,
+    plan: &Plan,
+    duration: Duration,
+    account: &mut Account,
+) -> Result<(), String> {
+    let mut dice = Dice::new(plan.seed);
+    let mut counts = [0_u64; TROUBLES.len()];
+    let mut disabled: Vec<(Instant, String)> = Vec::new();
+    let (began, mut is_warm) = (Instant::now(), false);
+    while began.elapsed() < duration {
+        disabled.retain(|(until, name)| {
+            let over = Instant::now() >= *until;
+            if over {
+                fleet.bridge.enable(name);
+                fleet.bridge.connect(name);
+            }
+            !over
+        });
+        let at = usize::try_from(dice.below(fleet.servers.len() as u64)).unwrap_or_default();
+        let server = fleet.servers[at].clone();
+        let trouble = match (dice.below(8), server.kind) {
+            (0..3, Kind::Stdio) => usize::from(!kill(&server).await) * 5,
+            (0..3, Kind::HttpModern | Kind::HttpLegacy) => {
+                fleet.http.restart(server.number).await.map_err(|error| error.to_string())?;
+                1
+            }
+            (0..3, Kind::Ws) => {
+                fleet.ws.restart(server.number).await.map_err(|error| error.to_string())?;
+                1
+            }
+            (0..4, _) => {
+                fleet.bridge.reconnect(&server.name);
+                2
+            }
+            (4, _) => {
+                fleet.bridge.disable(&server.name);
+                let until = Instant::now() + Duration::from_millis(dice.below(1_000));
+                disabled.push((until, server.name.clone()));
+                3
+            }
+            (5.., _) => {
+                let changed = server.call(None, "change", RawJson::empty_object());
+                let changed = tokio::time::timeout(HANGS, changed).await;
+                if changed.is_ok_and(|changed| changed.is_ok()) { 4 } else { 5 }
+            }
+        };
+        counts[trouble] += 1;
+        tokio::time::sleep(Duration::from_millis(dice.below(TROUBLE_MS))).await;
+        let now = Gauge::now();
+        if began.elapsed() > duration / 4 && !is_warm {
+            is_warm = true;
+            account.warm = now;
+        }
+        account.most.resident_kib = account.most.resident_kib.max(now.resident_kib);
+        account.most.files = account.most.files.max(now.files);
+    }
+    for (_, name) in disabled {
+        fleet.bridge.enable(&name);
+        fleet.bridge.connect(&name);
+    }
+    account.trouble_made = TROUBLES.into_iter().zip(counts).collect();
+    Ok(())
+}
+
+/// Kills a server's process, if it says which it is.
+async fn kill(server: &Server) -> bool {
+    let Ok(Ok(pid)) = tokio::time::timeout(HANGS, server.number_of("pid")).await else {
+        return false;
+    };
+    #[cfg(unix)]
+    {
+        use nix::{
+            sys::signal::{Signal, kill},
+            unistd::Pid,
+        };
+        i32::try_from(pid).is_ok_and(|pid| kill(Pid::from_raw(pid), Signal::SIGKILL).is_ok())
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = pid;
+        false
+    }
+}
+
+/// Everything has to be well again: connected, one process each, and right.
+async fn recover(fleet: &Fleet, plan: &Plan, account: &mut Account) {
+    let checks = fleet.servers.iter().map(|server| async move {
+        let is_up = |status: &mcp_bridge::ServerStatus| status.state == ServerState::Connected;
+        let waiting = fleet.bridge.wait_for(&server.name, is_up);
+        if tokio::time::timeout(RECOVERY, waiting).await.is_err() {
+            let explained = fleet.bridge.explain(&server.name).map(|why| why.to_string());
+            return Some(format!(
+                "{} did not recover: {}",
+                server.name,
+                explained.unwrap_or_default()
+            ));
+        }
+        let question = Question::new(&mut Dice::new(plan.seed ^ u64::from(server.number)));
+        match server.call(None, "mix", question.arguments()).await {
+            Ok(answer) if answer == question.answer(server.number) => None,
+            other => Some(format!("{} after its recovery: {other:?}", server.name)),
+        }
+    });
+    account.troubles.extend(join_all(checks).await.into_iter().flatten());
+    // Those that were told to end may still be at it.
+    let (began, wanted) = (Instant::now(), account.processes);
+    while children().len() > wanted && began.elapsed() < RECOVERY {
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    let processes = children().len();
+    if processes != wanted {
+        account.troubles.push(format!("{processes} processes for {wanted} servers"));
+    }
+}

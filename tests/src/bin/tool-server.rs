@@ -1,0 +1,63 @@
+//! A real server made of [`ToolServer`]: it echoes, waits, tells its process, and grows another tool.
+
+use std::{
+    sync::{
+        Arc, OnceLock,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
+
+use mcp_bridge::{
+    BoxFuture, CallContext, Hints, RawJson, ServeOptions, Tool, ToolOutcome, ToolServer, ToolSpec,
+};
+
+static GROWN: AtomicUsize = AtomicUsize::new(0);
+static SERVER: OnceLock<ToolServer> = OnceLock::new();
+
+struct Scripted(ToolSpec);
+
+impl Tool for Scripted {
+    fn spec(&self) -> &ToolSpec {
+        &self.0
+    }
+
+    fn call(&self, arguments: RawJson, _: CallContext) -> BoxFuture<'_, ToolOutcome> {
+        Box::pin(async move {
+            match self.0.name.as_str() {
+                "pid" => ToolOutcome::text(std::process::id().to_string()),
+                "wait" => {
+                    tokio::time::sleep(Duration::from_secs(3600)).await;
+                    ToolOutcome::text("waited")
+                }
+                "grow" => {
+                    GROWN.fetch_add(1, Ordering::SeqCst);
+                    if let Some(server) = SERVER.get() {
+                        server.tools_changed();
+                    }
+                    ToolOutcome::text("grown")
+                }
+                _ => ToolOutcome::text(arguments.as_str()),
+            }
+        })
+    }
+}
+
+fn tools() -> Vec<Arc<dyn Tool>> {
+    let grown = (0..GROWN.load(Ordering::SeqCst)).map(|n| format!("grown_{n}"));
+    let names = ["echo", "pid", "wait", "grow"].map(str::to_owned).into_iter().chain(grown);
+    names
+        .map(|name| {
+            let mut spec = ToolSpec::new(&name, format!("Does {name}."));
+            spec.hints = Hints::reading();
+            Arc::new(Scripted(spec)) as Arc<dyn Tool>
+        })
+        .collect()
+}
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> std::io::Result<()> {
+    let server = ToolServer::of(ServeOptions::new("tool-server", "1"), tools);
+    let _ = SERVER.set(server.clone());
+    server.serve_stdio().await
+}

@@ -1,27 +1,40 @@
 //! Our client, as its README uses it and otherwise left at its defaults.
 
-use std::process::ExitCode;
+use std::{process::ExitCode, sync::OnceLock};
 
-use bench_worker::{Contender, Era, Server};
+use bench_worker::{Contender, Era, Reach, Server};
 use bytes::BytesMut;
 use mcp_client::{CallToolResult, Client, ClientOptions, Content, EraChoice, RawJson, Tool};
 use mcp_jsonrpc::Reply;
-use mcp_transport::{Stdio, StdioOptions};
+use mcp_transport::{Connect, Http, HttpClient, HttpOptions, Stdio, StdioOptions, Ws, WsOptions};
 use serde::Deserialize;
+
+/// One pool of connections for all servers, as a host has it.
+static POOL: OnceLock<HttpClient> = OnceLock::new();
 
 struct Ours(Client);
 
 impl Contender for Ours {
     async fn connect(server: Server) -> Self {
-        let mut command = StdioOptions::new(server.program);
-        command.args = server.args.into_iter().map(Into::into).collect();
         let mut options = ClientOptions::default();
         options.era = match server.era {
             Era::Default => EraChoice::Auto,
             Era::Legacy => EraChoice::Legacy,
             Era::Modern => EraChoice::Modern,
         };
-        let client = Client::connect(&Stdio::new(command), options).await;
+        let way: Box<dyn Connect> = match server.reach {
+            Reach::Start { program, args } => {
+                let mut command = StdioOptions::new(program);
+                command.args = args.into_iter().map(Into::into).collect();
+                Box::new(Stdio::new(command))
+            }
+            Reach::Http { url } => {
+                let pool = POOL.get_or_init(|| HttpClient::new().expect("a pool of connections"));
+                Box::new(Http::new(pool.clone(), HttpOptions::new(url)))
+            }
+            Reach::Ws { url } => Box::new(Ws::new(WsOptions::new(url))),
+        };
+        let client = Client::connect(&*way, options).await;
         Self(client.expect("the handshake succeeds"))
     }
 

@@ -1,8 +1,8 @@
-//! rmcp 3.8, used as its README shows and otherwise left at its defaults.
+//! rmcp 3.8, used as its README shows and otherwise left at its defaults, unless it is to be tuned.
 
-use std::process::ExitCode;
+use std::{process::ExitCode, sync::OnceLock};
 
-use bench_worker::{Contender, Era, Server};
+use bench_worker::{Contender, Era, Reach, Server};
 use bytes::BytesMut;
 use rmcp::{
     RoleClient, ServiceExt,
@@ -11,30 +11,58 @@ use rmcp::{
         ServerResult,
     },
     service::{ClientLifecycleMode, ClientServiceExt, RunningService},
-    transport::{ConfigureCommandExt, TokioChildProcess},
+    transport::{
+        ConfigureCommandExt, IntoTransport, StreamableHttpClientTransport, TokioChildProcess,
+        streamable_http_client::StreamableHttpClientTransportConfig,
+    },
 };
 use tokio::process::Command;
 
+/// The pool that it can be made to use: its own client keeps no connection.
+static POOL: OnceLock<reqwest::Client> = OnceLock::new();
+
 struct Rmcp(RunningService<RoleClient, ()>);
 
-impl Contender for Rmcp {
-    async fn connect(server: Server) -> Self {
-        let command = Command::new(server.program).configure(|command| {
-            command.args(server.args);
-        });
-        let transport = TokioChildProcess::new(command).expect("the server starts");
-        let service = match server.era {
+impl Rmcp {
+    async fn over<E, A>(transport: impl IntoTransport<RoleClient, E, A>, era: Era) -> Self
+    where
+        E: std::error::Error + Send + Sync + 'static,
+    {
+        let service = match era {
             Era::Default | Era::Legacy => ().serve(transport).await,
             Era::Modern => {
                 let preferred_versions = vec![ProtocolVersion::V_2026_07_28];
-                ().serve_with_lifecycle(
-                    transport,
-                    ClientLifecycleMode::Discover { preferred_versions },
-                )
-                .await
+                let mode = ClientLifecycleMode::Discover { preferred_versions };
+                ().serve_with_lifecycle(transport, mode).await
             }
         };
         Self(service.expect("the handshake succeeds"))
+    }
+}
+
+impl Contender for Rmcp {
+    async fn connect(server: Server) -> Self {
+        match server.reach {
+            Reach::Start { program, args } => {
+                let command = Command::new(program).configure(|command| {
+                    command.args(args);
+                });
+                let transport = TokioChildProcess::new(command).expect("the server starts");
+                Self::over(transport, server.era).await
+            }
+            Reach::Http { url } if server.tuned => {
+                let pool = POOL.get_or_init(reqwest::Client::new).clone();
+                // Otherwise at most 16 calls are on their way.
+                let config = StreamableHttpClientTransportConfig::with_uri(url)
+                    .max_concurrent_requests(1024);
+                let transport = StreamableHttpClientTransport::with_client(pool, config);
+                Self::over(transport, server.era).await
+            }
+            Reach::Http { url } => {
+                Self::over(StreamableHttpClientTransport::from_uri(url), server.era).await
+            }
+            Reach::Ws { .. } => panic!("rmcp has no WebSocket"),
+        }
     }
 
     async fn call(&self, tool: &'static str) -> usize {

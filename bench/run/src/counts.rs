@@ -7,7 +7,7 @@ use crate::{
     Options,
     catalogue::{self, Better, Workload},
     table::{self, Row},
-    worker::{self, CONTENDERS, Workers},
+    worker::{self, CONTENDERS, Contender, Workers},
 };
 
 /// A valgrind tool and the line in which it reports its total.
@@ -41,15 +41,15 @@ pub(crate) fn run(options: &Options) -> Result<(), String> {
         for (index, tool) in [INSTRUCTIONS, ALLOCATIONS].iter().enumerate() {
             eprintln!("counting {} of {}", tool.unit, workload.name);
             let mut values = [None; CONTENDERS.len()];
-            for (contender, value) in values.iter_mut().enumerate() {
-                let program = workers.program(contender);
-                *value = Some(per_operation(program, workload, lengths, tool)?);
+            for &contender in workload.contenders {
+                let run = Run { program: workers.program(contender), contender, workload, tool };
+                values[contender] = Some(run.per_operation(lengths)?);
             }
             rows.push(Row {
                 name: if index == 0 { workload.name.into() } else { String::new() },
                 unit: tool.unit,
                 better: Better::Lower,
-                target: None,
+                targets: &[],
                 values,
             });
         }
@@ -58,40 +58,41 @@ pub(crate) fn run(options: &Options) -> Result<(), String> {
     Ok(())
 }
 
-fn per_operation(
-    program: &Path,
-    workload: &Workload,
-    (short, long): (usize, usize),
-    tool: &Tool,
-) -> Result<f64, String> {
-    let (few, of_few) = total(program, workload, short, tool)?;
-    let (many, of_many) = total(program, workload, long, tool)?;
-    Ok((many - few) / (of_many - of_few))
+/// One program under one tool.
+struct Run<'a> {
+    program: &'a Path,
+    contender: Contender,
+    workload: &'a Workload,
+    tool: &'a Tool,
 }
 
-/// What one run took in all, and the operations it says it made, warm-up included.
-fn total(
-    program: &Path,
-    workload: &Workload,
-    iterations: usize,
-    tool: &Tool,
-) -> Result<(f64, f64), String> {
-    let mut command = Command::new("valgrind");
-    command
-        .args(tool.args)
-        .arg(program)
-        .args(workload.args)
-        // One thread: which worker steals what is not for an exact figure.
-        .args(["--current-thread", "--iterations", &iterations.to_string()]);
-    let output = worker::output(&mut command)?;
-    let report = String::from_utf8_lossy(&output.stderr);
-    let counted =
-        number_in(&report, tool).ok_or_else(|| format!("valgrind reported no total:\n{report}"))?;
-    let operations = worker::figures(&output)?
-        .get("operations")
-        .copied()
-        .ok_or_else(|| format!("{}: a worker told no operations", workload.name))?;
-    Ok((counted, operations))
+impl Run<'_> {
+    fn per_operation(&self, (short, long): (usize, usize)) -> Result<f64, String> {
+        let (few, of_few) = self.total(short)?;
+        let (many, of_many) = self.total(long)?;
+        Ok((many - few) / (of_many - of_few))
+    }
+
+    /// What one run took in all, and the operations it says it made, warm-up included.
+    fn total(&self, iterations: usize) -> Result<(f64, f64), String> {
+        let mut command = Command::new("valgrind");
+        command
+            .args(self.tool.args)
+            .arg(self.program)
+            .args(self.workload.args)
+            .args(Workers::setup(self.contender))
+            // One thread: which worker steals what is not for an exact figure.
+            .args(["--current-thread", "--iterations", &iterations.to_string()]);
+        let output = worker::output(&mut command)?;
+        let report = String::from_utf8_lossy(&output.stderr);
+        let counted = number_in(&report, self.tool)
+            .ok_or_else(|| format!("valgrind reported no total:\n{report}"))?;
+        let operations = worker::figures(&output)?
+            .get("operations")
+            .copied()
+            .ok_or_else(|| format!("{}: a worker told no operations", self.workload.name))?;
+        Ok((counted, operations))
+    }
 }
 
 fn number_in(report: &str, tool: &Tool) -> Option<f64> {

@@ -17,7 +17,7 @@ use crate::{
 };
 
 /// A client half the weight of rmcp's.
-const HALF: Target = Target::Times(2.0);
+const HALF: &[Target] = &[Target::Times(2.0)];
 
 #[derive(Default)]
 struct Cost {
@@ -35,8 +35,8 @@ pub(crate) fn run() -> Result<(), String> {
         name: name.into(),
         unit,
         better: Better::Lower,
-        target: Some(HALF),
-        values: [None, Some(of(&ours)), Some(of(&rmcp))],
+        targets: HALF,
+        values: [None, Some(of(&ours)), Some(of(&rmcp)), None, None],
     };
     let rows = [
         row("dependencies", "crates", |cost| cost.crates),

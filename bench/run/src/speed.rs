@@ -6,7 +6,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use crate::{
     Options,
@@ -23,7 +23,8 @@ pub(crate) fn run(options: &Options) -> Result<(), String> {
     let workloads = catalogue::chosen(options.only.as_deref())?;
     let rounds = options.rounds.unwrap_or(if options.quick { 5 } else { 15 }).max(1);
     // However slow the machine, the run ends; fewer rounds are said so.
-    let limit = Duration::from_secs(if options.quick { 35 } else { 160 });
+    let (share, least) = if options.quick { (2, 35) } else { (9, 160) };
+    let limit = Duration::from_secs((share * workloads.len() as u64).max(least));
     let begun = Instant::now();
     let mut samples = Samples::new();
     let mut done = 0;
@@ -54,8 +55,9 @@ fn measure(
     samples: &mut Samples,
 ) -> Result<(), String> {
     let iterations = if quick { workload.quick } else { workload.iterations };
-    for turn in 0..CONTENDERS.len() {
-        let contender = (turn + round) % CONTENDERS.len();
+    let contenders = workload.contenders;
+    for turn in 0..contenders.len() {
+        let contender = contenders[(turn + round) % contenders.len()];
         let figures = workers
             .run(contender, workload.args, iterations, workload.pinned)
             .map_err(|error| format!("{}, {}: {error}", workload.name, CONTENDERS[contender]))?;
@@ -81,7 +83,7 @@ fn rows(workloads: &[&'static Workload], samples: &mut Samples) -> Vec<Row> {
                 name: if index == 0 { workload.name.into() } else { String::new() },
                 unit: figure.label,
                 better: figure.better,
-                target: figure.target,
+                targets: figure.targets,
                 values,
             });
         }
@@ -98,8 +100,13 @@ fn to_json(rows: &[Row], rounds: usize) -> Value {
             if !row.name.is_empty() {
                 name = &row.name;
             }
-            let [floor, ours, rmcp] = row.values;
-            json!({ "workload": name, "unit": row.unit, "floor": floor, "ours": ours, "rmcp": rmcp })
+            let mut cells = Map::new();
+            cells.insert("workload".into(), name.into());
+            cells.insert("unit".into(), row.unit.into());
+            cells.extend(
+                CONTENDERS.iter().zip(row.values).map(|(who, v)| ((*who).into(), v.into())),
+            );
+            Value::Object(cells)
         })
         .collect();
     json!({ "rounds": rounds, "rows": rows })

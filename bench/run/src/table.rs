@@ -2,7 +2,7 @@
 
 use crate::{
     catalogue::{Better, Target},
-    worker::{CONTENDERS, FLOOR, OURS, REFERENCE},
+    worker::{BRIDGE, CONTENDERS, Contender, FLOOR, OURS, RMCP, TUNED},
 };
 
 /// One figure of every contender.
@@ -10,40 +10,46 @@ pub(crate) struct Row {
     pub(crate) name: String,
     pub(crate) unit: &'static str,
     pub(crate) better: Better,
-    pub(crate) target: Option<Target>,
+    pub(crate) targets: &'static [Target],
     /// One per contender, `None` where it was not measured.
     pub(crate) values: [Option<f64>; CONTENDERS.len()],
 }
 
 impl Row {
-    /// How many times better than rmcp a contender is.
-    fn ratio(&self, contender: usize) -> Option<f64> {
-        let (value, reference) = (self.values[contender]?, self.values[REFERENCE]?);
+    /// How many times better than another one a contender is.
+    fn ratio(&self, contender: Contender, other: Contender) -> Option<f64> {
+        let (value, other) = (self.values[contender]?, self.values[other]?);
         let ratio = match self.better {
-            Better::Lower => reference / value,
-            Better::Higher => value / reference,
+            Better::Lower => other / value,
+            Better::Higher => value / other,
         };
         // Where one of them takes nothing at all, or less than the noise, there is no ratio.
         (ratio.is_finite() && ratio > 0.0).then_some(ratio)
     }
 
-    /// The target in words, and whether it holds.
-    fn verdict(&self) -> (String, &'static str) {
-        let Some(target) = self.target else { return (String::new(), "") };
-        let (text, reached, floor_reaches) = match target {
-            Target::Times(times) => (
-                format!(">= {times}x"),
-                self.ratio(OURS).map(|ratio| ratio >= times),
-                // A size has no floor to compare with.
-                self.ratio(FLOOR).is_none_or(|ratio| ratio >= times),
-            ),
-            Target::OfFloor(times) => (
-                format!("<= {times} floor"),
-                self.values[OURS]
-                    .zip(self.values[FLOOR])
-                    .map(|(ours, floor)| ours <= floor * times),
-                true,
-            ),
+    /// The targets in words, and whether they hold.
+    fn verdict(&self) -> (String, String) {
+        let (words, verdicts): (Vec<_>, Vec<_>) =
+            self.targets.iter().map(|target| self.judge(*target)).unzip();
+        let all = |what: &str| verdicts.iter().all(|verdict| *verdict == what);
+        let verdict = if all("ok") { verdicts.first() } else { None };
+        let verdict = verdict.map_or_else(|| verdicts.join(", "), |verdict| (*verdict).to_owned());
+        (words.join(", "), if all("") { String::new() } else { verdict })
+    }
+
+    fn judge(&self, target: Target) -> (String, &'static str) {
+        let against = |other, times| {
+            let reaches = |who| self.ratio(who, other).map(|ratio| ratio >= times);
+            // A size has no floor to compare with.
+            (reaches(OURS), reaches(FLOOR).unwrap_or(true))
+        };
+        let (text, (reached, floor_reaches)) = match target {
+            Target::Times(times) => (format!(">= {times}x"), against(RMCP, times)),
+            Target::TimesTuned(times) => (format!(">= {times}x tuned"), against(TUNED, times)),
+            Target::OfFloor(times) => {
+                let ratio = self.ratio(OURS, FLOOR);
+                (format!("<= {times} floor"), (ratio.map(|ratio| ratio * times >= 1.0), true))
+            }
         };
         let verdict = match (reached, floor_reaches) {
             (None, _) => "",
@@ -58,35 +64,30 @@ impl Row {
 
 /// Prints the rows and says how many targets were missed.
 pub(crate) fn print(title: &str, rows: &[Row]) {
-    let mut lines = vec![[
-        title.to_owned(),
-        String::new(),
-        CONTENDERS[0].into(),
-        CONTENDERS[1].into(),
-        CONTENDERS[2].into(),
-        "floor:rmcp".into(),
-        "ours:rmcp".into(),
-        "target".into(),
-        String::new(),
-    ]];
+    // What nobody in these rows has is no column.
+    let who: Vec<Contender> = (0..CONTENDERS.len())
+        .filter(|&who| who < TUNED || rows.iter().any(|row| row.values[who].is_some()))
+        .collect();
+    let ratios: Vec<_> =
+        [(FLOOR, RMCP), (OURS, RMCP), (OURS, TUNED), (OURS, FLOOR), (BRIDGE, RMCP)]
+            .into_iter()
+            .filter(|(one, other)| who.contains(one) && who.contains(other))
+            .collect();
+    let mut header = vec![title.to_owned(), String::new()];
+    header.extend(who.iter().map(|&who| CONTENDERS[who].to_owned()));
+    header.extend(ratios.iter().map(|&(a, b)| format!("{}:{}", CONTENDERS[a], CONTENDERS[b])));
+    header.extend(["target".into(), String::new()]);
+    let numbers = 2..2 + who.len() + ratios.len();
+    let mut lines = vec![header];
     let mut missed = 0;
     for row in rows {
         let (target, verdict) = row.verdict();
-        missed += usize::from(verdict.starts_with("MISS"));
-        let [floor, ours, rmcp] = row.values.map(|value| value.map_or("-".into(), number));
-        let [floor_ratio, ours_ratio] =
-            [FLOOR, OURS].map(|contender| row.ratio(contender).map_or("-".into(), times));
-        lines.push([
-            row.name.clone(),
-            row.unit.into(),
-            floor,
-            ours,
-            rmcp,
-            floor_ratio,
-            ours_ratio,
-            target,
-            verdict.into(),
-        ]);
+        missed += verdict.matches("MISS").count();
+        let mut line = vec![row.name.clone(), row.unit.into()];
+        line.extend(who.iter().map(|&who| row.values[who].map_or("-".into(), number)));
+        line.extend(ratios.iter().map(|&(a, b)| row.ratio(a, b).map_or("-".into(), times)));
+        line.extend([target, verdict]);
+        lines.push(line);
     }
     let widths: Vec<_> =
         (0..lines[0].len()).map(|at| lines.iter().map(|line| line[at].len()).max()).collect();
@@ -95,7 +96,7 @@ pub(crate) fn print(title: &str, rows: &[Row]) {
         for (at, (cell, width)) in line.iter().zip(&widths).enumerate() {
             let width = width.unwrap_or(0);
             // Numbers to the right, words to the left.
-            text += &if (2..7).contains(&at) {
+            text += &if numbers.contains(&at) {
                 format!("{cell:>width$}  ")
             } else {
                 format!("{cell:<width$}  ")
@@ -144,27 +145,41 @@ pub(crate) fn median(values: &mut [f64]) -> Option<f64> {
 mod tests {
     use super::*;
 
-    fn row(values: [Option<f64>; 3], better: Better, target: Target) -> Row {
-        Row { name: String::new(), unit: "", better, target: Some(target), values }
+    fn row(values: [Option<f64>; 4], better: Better, targets: &'static [Target]) -> Row {
+        Row { name: String::new(), unit: "", better, targets, values }
     }
 
     #[test]
     fn lower_and_higher_both_read_as_times_better() {
-        let values = [Some(1.0), Some(2.0), Some(8.0)];
-        assert_eq!(row(values, Better::Lower, Target::Times(4.0)).ratio(OURS), Some(4.0));
-        assert_eq!(row(values, Better::Higher, Target::Times(4.0)).ratio(OURS), Some(0.25));
+        let values = [Some(1.0), Some(2.0), Some(8.0), None];
+        assert_eq!(row(values, Better::Lower, &[]).ratio(OURS, RMCP), Some(4.0));
+        assert_eq!(row(values, Better::Higher, &[]).ratio(OURS, RMCP), Some(0.25));
+        assert_eq!(row(values, Better::Higher, &[]).ratio(OURS, TUNED), None);
     }
 
     #[test]
     fn a_target_the_floor_misses_is_told_apart() {
-        let verdict = |ours, target| {
-            row([Some(3.0), Some(ours), Some(8.0)], Better::Lower, target).verdict().1
+        let verdict = |ours, targets| {
+            row([Some(3.0), Some(ours), Some(8.0), Some(6.0)], Better::Lower, targets).verdict().1
         };
-        assert_eq!(verdict(4.0, Target::Times(2.0)), "ok");
-        assert_eq!(verdict(5.0, Target::Times(2.0)), "MISS");
-        assert_eq!(verdict(5.0, Target::Times(3.0)), "MISS (floor too)");
-        assert_eq!(verdict(3.3, Target::OfFloor(1.15)), "ok");
-        assert_eq!(verdict(3.6, Target::OfFloor(1.15)), "MISS");
+        assert_eq!(verdict(4.0, &[]), "");
+        assert_eq!(verdict(4.0, &[Target::Times(2.0)]), "ok");
+        assert_eq!(verdict(5.0, &[Target::Times(2.0)]), "MISS");
+        assert_eq!(verdict(5.0, &[Target::Times(3.0)]), "MISS (floor too)");
+        assert_eq!(verdict(3.3, &[Target::OfFloor(1.15)]), "ok");
+        assert_eq!(verdict(3.6, &[Target::OfFloor(1.15)]), "MISS");
+        assert_eq!(verdict(4.0, &[Target::Times(2.0), Target::OfFloor(1.5)]), "ok");
+        assert_eq!(verdict(4.0, &[Target::Times(2.0), Target::TimesTuned(2.0)]), "ok, MISS");
+    }
+
+    #[test]
+    fn of_rates_the_floor_is_the_higher_one() {
+        let verdict = |ours| {
+            let values = [Some(3.0), Some(ours), None, None];
+            row(values, Better::Higher, &[Target::OfFloor(1.5)]).verdict().1
+        };
+        assert_eq!(verdict(2.1), "ok");
+        assert_eq!(verdict(1.9), "MISS");
     }
 
     #[test]

@@ -8,13 +8,19 @@ use std::{
     thread,
 };
 
-/// The contenders in the order of the table's columns.
-pub(crate) const CONTENDERS: [&str; 3] = ["floor", "ours", "rmcp"];
+/// A place in [`CONTENDERS`].
+pub(crate) type Contender = usize;
 
-/// The contender all ratios refer to.
-pub(crate) const REFERENCE: usize = 2;
-pub(crate) const OURS: usize = 1;
-pub(crate) const FLOOR: usize = 0;
+/// The contenders in the order of the table's columns.
+pub(crate) const CONTENDERS: [&str; 5] = ["floor", "ours", "rmcp", "tuned", "bridge"];
+
+pub(crate) const FLOOR: Contender = 0;
+pub(crate) const OURS: Contender = 1;
+pub(crate) const RMCP: Contender = 2;
+/// rmcp once more, set up to be fast.
+pub(crate) const TUNED: Contender = 3;
+/// Our bridge on top of our client.
+pub(crate) const BRIDGE: Contender = 4;
 
 /// Named figures of one run.
 pub(crate) type Figures = HashMap<String, f64>;
@@ -33,7 +39,9 @@ impl Workers {
         let us = std::env::current_exe().map_err(|error| error.to_string())?;
         let programs: Vec<_> = CONTENDERS
             .iter()
-            .map(|contender| us.with_file_name(format!("bench-{contender}")))
+            .enumerate()
+            .map(|(contender, name)| if contender == TUNED { CONTENDERS[RMCP] } else { name })
+            .map(|name| us.with_file_name(format!("bench-{name}")))
             .collect();
         if let Some(missing) = programs.iter().find(|program| !program.exists()) {
             return Err(format!(
@@ -45,14 +53,19 @@ impl Workers {
         Ok(Self { programs, cpu: last_cpu()?, threads })
     }
 
-    pub(crate) fn program(&self, contender: usize) -> &Path {
+    pub(crate) fn program(&self, contender: Contender) -> &Path {
         &self.programs[contender]
+    }
+
+    /// What a contender's program is told on top of the workload.
+    pub(crate) fn setup(contender: Contender) -> &'static [&'static str] {
+        if contender == TUNED { &["--tuned"] } else { &[] }
     }
 
     /// Runs one worker to its end and returns its figures.
     pub(crate) fn run(
         &self,
-        contender: usize,
+        contender: Contender,
         args: &[&str],
         iterations: usize,
         pinned: bool,
@@ -65,7 +78,10 @@ impl Workers {
         } else {
             Command::new(program)
         };
-        command.args(args).args(["--iterations", &iterations.to_string()]);
+        command
+            .args(args)
+            .args(Self::setup(contender))
+            .args(["--iterations", &iterations.to_string()]);
         // Tokio would count the CPUs it may run on; a host's runtime has all of the machine's.
         command.env("TOKIO_WORKER_THREADS", &self.threads);
         figures(&output(&mut command)?)

@@ -5,6 +5,7 @@
 //! contender's heap must not be the next one's starting point.
 
 mod contender;
+mod listening;
 mod options;
 mod usage;
 mod workload;
@@ -12,7 +13,7 @@ mod workload;
 use std::{process::ExitCode, thread, time::Duration};
 
 pub use crate::{
-    contender::{Contender, Server},
+    contender::{Contender, Reach, Server, call_many},
     options::Era,
 };
 use crate::{options::Options, workload::Figures};

@@ -13,6 +13,17 @@ pub enum Era {
     Modern,
 }
 
+/// What connections go over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Over {
+    Stdio,
+    /// HTTP with answers in JSON.
+    Json,
+    /// HTTP with answers in streams of events.
+    Sse,
+    Ws,
+}
+
 /// One workload and its size.
 #[derive(Debug)]
 pub(crate) struct Options {
@@ -28,6 +39,9 @@ pub(crate) struct Options {
     pub(crate) tools: usize,
     pub(crate) tool_bytes: usize,
     pub(crate) era: Era,
+    pub(crate) over: Over,
+    /// As fast as the library can be made to go.
+    pub(crate) tuned: bool,
     /// One thread instead of tokio's default: what callgrind counts must not depend on stealing.
     pub(crate) current_thread: bool,
     /// Await in `async fn main`, as examples do, instead of in a spawned task.
@@ -49,6 +63,8 @@ impl Options {
             tools: 20,
             tool_bytes: 1024,
             era: Era::Legacy,
+            over: Over::Stdio,
+            tuned: false,
             current_thread: false,
             from_main: false,
             server: beside_us,
@@ -56,6 +72,8 @@ impl Options {
         while let Some(arg) = args.next() {
             match arg.as_str() {
                 "--current-thread" => options.current_thread = true,
+                // On one thread nobody is woken through the kernel.
+                "--tuned" => (options.tuned, options.current_thread) = (true, true),
                 "--from-main" => options.from_main = true,
                 _ => {
                     options.set(&arg, args.next().ok_or_else(|| format!("{arg} needs a value"))?)?
@@ -81,6 +99,15 @@ impl Options {
                     "legacy" => Era::Legacy,
                     "modern" => Era::Modern,
                     _ => return Err(format!("no era {value}")),
+                }
+            }
+            "--over" => {
+                self.over = match value.as_str() {
+                    "stdio" => Over::Stdio,
+                    "json" => Over::Json,
+                    "sse" => Over::Sse,
+                    "ws" => Over::Ws,
+                    _ => return Err(format!("nothing goes over {value}")),
                 }
             }
             _ => return Err(format!("unknown argument {name}")),

@@ -10,7 +10,12 @@ use bench_server::{ToolList, large_result, line, small_result};
 use bytes::BytesMut;
 use tokio::runtime::{Builder, Runtime};
 
-use crate::{Contender, Era, Server, options::Options, usage};
+use crate::{
+    Contender, Era, Reach, Server,
+    listening::Listening,
+    options::{Options, Over},
+    usage,
+};
 
 /// Figures by name; the name ends in the unit.
 pub(crate) type Figures = Vec<(&'static str, f64)>;
@@ -58,6 +63,8 @@ struct Plan {
     depth: usize,
     servers: usize,
     tools: usize,
+    /// Ends with the workload that owns the plan.
+    _listening: Option<Listening>,
 }
 
 impl Plan {
@@ -71,8 +78,17 @@ impl Plan {
         if options.era == Era::Legacy {
             args.push("--legacy".into());
         }
+        let (program, era, tuned) = (options.server.clone(), options.era, options.tuned);
+        let listening = (options.over != Over::Stdio).then(|| Listening::start(&program, &args));
+        let address = listening.as_ref().map_or("", |server| &server.address);
+        let reach = match options.over {
+            Over::Stdio => Reach::Start { program, args },
+            Over::Json => Reach::Http { url: format!("http://{address}/json") },
+            Over::Sse => Reach::Http { url: format!("http://{address}/sse") },
+            Over::Ws => Reach::Ws { url: format!("ws://{address}/") },
+        };
         Self {
-            server: Server { program: options.server.clone(), args, era: options.era },
+            server: Server { reach, era, tuned },
             tool: options.tool(),
             list: options.what == "list",
             iterations: options.iterations,
@@ -80,13 +96,14 @@ impl Plan {
             depth: options.depth,
             servers: options.servers,
             tools: options.tools,
+            _listening: listening,
         }
     }
 }
 
 /// One call after the other.
 async fn call_in_sequence<C: Contender>(plan: Plan) -> Figures {
-    let client = C::connect(plan.server).await;
+    let client = C::connect(plan.server.clone()).await;
     for _ in 0..plan.warm_up {
         assert_ne!(client.call(plan.tool).await, 0);
     }
@@ -103,7 +120,7 @@ async fn call_in_sequence<C: Contender>(plan: Plan) -> Figures {
 
 /// Many calls in flight on one connection.
 async fn call_many<C: Contender>(plan: Plan) -> Figures {
-    let client = Arc::new(C::connect(plan.server).await);
+    let client = Arc::new(C::connect(plan.server.clone()).await);
     let warm_up = plan.warm_up.max(plan.depth);
     Arc::clone(&client).call_many(plan.tool, plan.depth, warm_up).await;
     let cpu = usage::cpu_us();
@@ -120,7 +137,7 @@ async fn call_many<C: Contender>(plan: Plan) -> Figures {
 
 /// One catalogue after the other.
 async fn list<C: Contender>(plan: Plan) -> Figures {
-    let client = C::connect(plan.server).await;
+    let client = C::connect(plan.server.clone()).await;
     for _ in 0..plan.warm_up {
         assert_eq!(client.list().await, plan.tools);
     }
@@ -175,7 +192,7 @@ async fn connect<C: Contender>(plan: Plan) -> Figures {
 
 /// The most memory a few catalogues or results take, each dropped before the next.
 async fn peak<C: Contender>(plan: Plan) -> Figures {
-    let client = C::connect(plan.server).await;
+    let client = C::connect(plan.server.clone()).await;
     assert_ne!(client.call("small").await, 0);
     usage::reset_peak();
     let before = usage::peak_kib();

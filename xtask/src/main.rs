@@ -6,16 +6,27 @@
 #![expect(clippy::print_stdout, reason = "a developer's command: its stdout is nobody's transport")]
 
 mod bench;
+mod bench_cli;
 mod ci;
+mod conformance;
+mod conformance_server;
 mod deny;
 mod docs;
+mod faults;
 mod features;
+mod figures;
+mod fuzz;
 mod lint;
+mod list;
+mod load;
+mod models;
+mod platforms;
 mod process;
 mod refservers;
 mod search_eval;
 mod test;
 mod tidy;
+mod versions;
 mod workspace;
 
 use std::{env, process::ExitCode};
@@ -30,20 +41,57 @@ const TASKS: &[(&str, &str, Task)] = &[
         "install the reference servers, run every test: [--rust-only] [cargo test's own]",
         test::task,
     ),
+    ("conformance", "the official suite, strictly, then real servers: [--help]", conformance::task),
+    (
+        "conformance-server",
+        "the official server scenarios, strictly, against ours: [server] [gateway]",
+        conformance_server::task,
+    ),
+    (
+        "faults",
+        "every fault over every carrier, into docs/reliability.md: [--check] [names]",
+        faults::task,
+    ),
     ("lint", "rustfmt in check mode, clippy with warnings denied", lint::task),
     ("tidy", "layering, manifests, module docs, file sizes, leftovers", tidy::task),
     ("docs", "rustdoc with warnings denied: [cargo doc's own, such as --open]", docs::task),
     (
         "features",
-        "each library with no, each and all of its features; dependency budgets",
+        "each library with no, each and all of its features; dependency budgets: [--weigh]",
         features::task,
     ),
-    ("bench", "our client beside its peers, in a workspace of its own: [--help]", bench::task),
+    (
+        "platforms",
+        "Windows and macOS, as far as the toolchain allows: clippy for each target",
+        platforms::task,
+    ),
+    (
+        "versions",
+        "the oldest compiler and the oldest dependencies that the manifests promise",
+        versions::task,
+    ),
+    (
+        "fuzz",
+        "every parser of foreign bytes against its fuzz target: --seconds N, [--help]",
+        fuzz::task,
+    ),
+    (
+        "bench",
+        "our client beside its peers, in a workspace of its own: [--help] [cli]",
+        bench::task,
+    ),
+    (
+        "load",
+        "200 servers, 10,000 calls at once, a million calls: [--quick | --soak SECONDS] [--seed N] [--json FILE]",
+        load::task,
+    ),
+    ("models", "every order of threads and of events, where it matters", models::task),
     (
         "search-eval",
         "how well tools are found, beside other searches: --data DIR, or --emit",
         search_eval::task,
     ),
+    ("figures", "runs what docs/figures.md quotes, and writes it: [--help]", figures::task),
     ("deny", "licences, bans, sources and advisories, by cargo-deny: [its checks]", deny::task),
     (
         "ci",

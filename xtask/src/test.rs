@@ -4,7 +4,7 @@ use std::{path::Path, process::Command, thread};
 
 use crate::{
     process::{cargo, run},
-    refservers::{self, KITS, Kit},
+    refservers::{self, TEST_KITS},
     workspace::Workspace,
 };
 
@@ -15,13 +15,13 @@ pub(crate) fn task(arguments: &[String]) -> Result<(), String> {
     let (ours, cargos): (Vec<&String>, Vec<&String>) =
         arguments.iter().partition(|argument| *argument == RUST_ONLY);
     let mut test = cargo(cargo_test(&cargos));
-    for kit in &KITS {
+    for kit in TEST_KITS {
         test.env_remove(kit.variable);
     }
     if ours.is_empty() {
         let target = Workspace::load()?.target;
         install(&target, cargos.is_empty())?;
-        for kit in &KITS {
+        for kit in TEST_KITS {
             test.env(kit.variable, kit.programs(&target));
         }
     }
@@ -30,8 +30,7 @@ pub(crate) fn task(arguments: &[String]) -> Result<(), String> {
 
 /// Installs what is missing, and meanwhile compiles the tests when `all` of them are wanted.
 fn install(target: &Path, all: bool) -> Result<(), String> {
-    let missing: Vec<&Kit> = KITS.iter().filter(|kit| !kit.is_installed(target)).collect();
-    refservers::require_tools(&missing)?;
+    let missing = refservers::missing(&TEST_KITS.iter().collect::<Vec<_>>(), target)?;
     if missing.is_empty() {
         return Ok(());
     }

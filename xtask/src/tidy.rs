@@ -1,6 +1,7 @@
 //! `cargo xtask tidy`: the promises of this workspace that no compiler checks.
 
 mod code;
+mod features;
 mod layers;
 mod manifest;
 mod source;
@@ -48,12 +49,16 @@ pub(crate) fn task(arguments: &[String]) -> Result<(), String> {
     for package in &workspace.packages {
         findings.extend(check_package(package, &workspace.root)?);
     }
+    let mut sources = Vec::new();
     for path in &files {
         // What is not text has no lines to judge.
         if let Some(text) = read(&workspace.root.join(path))? {
             findings.extend(source::check(path, &text));
+            sources.push(features::Source { path: path.clone(), text });
         }
     }
+    let table = sources.iter().find(|source| source.path == features::TABLE);
+    findings.extend(table.map(|table| features::check(&table.text, &sources)).unwrap_or_default());
     for finding in &findings {
         println!("{finding}");
     }

@@ -23,6 +23,7 @@ const LAYERS: &[(&str, May)] = &[
     ("mcp-bridge", May::AllAbove),
     ("mcp-cli", May::AllAbove),
     ("mcp-tests", May::AllAbove),
+    ("mcp-fuzz", May::AllAbove),
     // Builds before anything else does, and when nothing else does.
     ("xtask", May::Only(&[])),
 ];

@@ -30,7 +30,7 @@ pub(super) fn check(path: &str, text: &str) -> Vec<Finding> {
 
 fn is_our_rust(path: &str) -> bool {
     Path::new(path).extension().is_some_and(|extension| extension == "rs")
-        && ["crates/", "xtask/", "tests/"].iter().any(|folder| path.starts_with(folder))
+        && ["crates/", "fuzz/", "xtask/", "tests/"].iter().any(|folder| path.starts_with(folder))
 }
 
 fn is_test(path: &str) -> bool {

@@ -1,0 +1,190 @@
+//! `docs/features.md`: every row of the tick list is there, and every test it names exists.
+
+use std::collections::BTreeSet;
+
+use super::Finding;
+
+/// The table that is checked.
+pub(super) const TABLE: &str = "docs/features.md";
+
+/// The tick list: how many rows each of its parts has.
+const ROWS: &[(char, u32)] = &[('F', 103), ('P', 36), ('U', 30), ('N', 13)];
+
+/// The package that `unit` stands for.
+const UNIT: &str = "mcp-bridge";
+
+/// What a row may say instead of naming a test.
+const HONEST: &str = "not run";
+
+/// A source file, by its path from the root.
+pub(super) struct Source {
+    pub(super) path: String,
+    pub(super) text: String,
+}
+
+/// Everything there is to say about the table.
+pub(super) fn check(table: &str, sources: &[Source]) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    let mut rows = BTreeSet::new();
+    for (index, line) in table.lines().enumerate() {
+        let cells: Vec<&str> = line.split('|').map(str::trim).collect();
+        let [_, ids, _, shown_by, _] = cells[..] else { continue };
+        let ids: Vec<&str> = ids.split(", ").filter(|id| is_row(id)).collect();
+        if ids.is_empty() {
+            continue;
+        }
+        rows.extend(ids);
+        let tokens: Vec<&str> = shown_by.split('`').skip(1).step_by(2).collect();
+        let tests: Vec<&str> = tokens.iter().copied().filter(|word| word.contains("::")).collect();
+        let shows = !tests.is_empty() || tokens.iter().any(|word| word.starts_with("cargo "));
+        if !shows && !shown_by.contains(HONEST) {
+            findings.push(Finding::at(TABLE, index + 1, "names no test and no command"));
+        }
+        for test in tests.into_iter().filter(|test| !exists(test, sources)) {
+            findings.push(Finding::at(TABLE, index + 1, format!("there is no test `{test}`")));
+        }
+    }
+    for (letter, count) in ROWS {
+        let missing = (1..=*count).map(|n| format!("{letter}{n}"));
+        for row in missing.filter(|row| !rows.contains(row.as_str())) {
+            findings.push(Finding::new(TABLE, format!("the row {row} is missing")));
+        }
+    }
+    findings
+}
+
+fn is_row(text: &str) -> bool {
+    let number = text.get(1..).and_then(|number| number.parse::<u32>().ok());
+    ROWS.iter().any(|(letter, count)| {
+        text.starts_with(*letter) && number.is_some_and(|n| (1..=*count).contains(&n))
+    })
+}
+
+/// Whether such a test is written down somewhere. `name` is `package::module::test` or
+/// `unit module::test`; a `*` is any test of the module, and a module alone is all of them.
+fn exists(name: &str, sources: &[Source]) -> bool {
+    let (package, path) = match name.strip_prefix("unit ") {
+        Some(path) => (UNIT, path),
+        None => match name.split_once("::") {
+            Some(split) => split,
+            None => return false,
+        },
+    };
+    let segments: Vec<&str> = path.split("::").collect();
+    // The longest beginning that is a module; what is left is in it.
+    (1..=segments.len()).rev().any(|length| {
+        let (module, rest) = segments.split_at(length);
+        let mut files = sources.iter().filter(|source| has_tests(&source.text));
+        match rest {
+            [] | ["*"] => files.any(|file| place(&file.path, package, module).is_some()),
+            [name] | ["*", name] => files.any(|file| {
+                place(&file.path, package, module) == Some(Place::Itself) && has(file, name)
+            }),
+            _ => false,
+        }
+    })
+}
+
+#[derive(PartialEq)]
+enum Place {
+    Itself,
+    Inside,
+}
+
+/// Where in this module of the package the file at `path` is, if it is there at all.
+fn place(path: &str, package: &str, module: &[&str]) -> Option<Place> {
+    let module = module.join("/");
+    let folders = match package {
+        "tests" => vec!["tests/it".to_owned()],
+        _ => vec![format!("crates/{package}/tests/it"), format!("crates/{package}/src")],
+    };
+    folders.iter().find_map(|folder| {
+        let rest = path.strip_prefix(folder.as_str())?.strip_prefix('/')?;
+        match rest.strip_prefix(module.as_str())? {
+            ".rs" | "_tests.rs" | "/mod.rs" => Some(Place::Itself),
+            // A module may keep its tests in a folder of its own parts.
+            rest if rest.starts_with('/') && rest.ends_with("/tests.rs") => Some(Place::Itself),
+            rest if rest.starts_with('/') => Some(Place::Inside),
+            _ => None,
+        }
+    })
+}
+
+fn has_tests(text: &str) -> bool {
+    ["#[test]", "#[tokio::test", "proptest!", "over_every_transport!"]
+        .iter()
+        .any(|mark| text.contains(mark))
+}
+
+/// A test of this name, or a word of a macro that makes them.
+fn has(source: &Source, name: &str) -> bool {
+    let mut words = source.text.split(|c: char| !c.is_alphanumeric() && c != '_');
+    let is_function = source.text.contains(&format!("fn {name}("));
+    is_function || (source.text.contains("macro_rules!") && words.any(|word| word == name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sources() -> Vec<Source> {
+        [
+            ("tests/it/bridge/cycles.rs", "#[tokio::test]\nasync fn nothing_grows() {}"),
+            (
+                "tests/it/transport/parity.rs",
+                "macro_rules! over_every_transport { stdio http }\nover_every_transport!(a);",
+            ),
+            ("crates/mcp-bridge/src/name.rs", "#[test]\nfn schemes() {}"),
+            ("crates/mcp-bridge/src/lifecycle_tests.rs", "#[test]\nfn a_day() {}"),
+            ("crates/mcp-bridge/tests/it/support.rs", "fn no_test() {}"),
+        ]
+        .map(|(path, text)| Source { path: path.into(), text: text.into() })
+        .into()
+    }
+
+    #[test]
+    fn tests_are_found_by_their_names_and_by_their_modules() {
+        for name in [
+            "tests::bridge::cycles::nothing_grows",
+            "tests::bridge::cycles::*",
+            "tests::bridge::cycles",
+            "tests::bridge::*",
+            "tests::transport::parity::*::stdio",
+            "unit name::schemes",
+            "unit lifecycle::a_day",
+            "mcp-bridge::lifecycle::*",
+        ] {
+            assert!(exists(name, &sources()), "{name}");
+        }
+        for name in [
+            "tests::bridge::cycles::something_grows",
+            "tests::bridge::nothing_grows",
+            "tests::transport::parity::*::pigeon",
+            "mcp-bridge::support::no_test",
+            "mcp-nowhere::name::schemes",
+            "unit name::schem",
+        ] {
+            assert!(!exists(name, &sources()), "{name}");
+        }
+    }
+
+    #[test]
+    fn rows_without_a_test_wrong_names_and_missing_rows_are_told() {
+        let table = "| row | behaviour | shown by |\n|---|---|---|\n\
+                     | F1, U5 | x | `tests::bridge::cycles::*` |\n\
+                     | F2 | x | somebody said so |\n\
+                     | F3 | x | read, not run |\n\
+                     | F4 | x | `unit name::nobody` |\n";
+        let findings: Vec<String> =
+            check(table, &sources()).iter().map(ToString::to_string).collect();
+        assert_eq!(
+            findings[..3],
+            [
+                "docs/features.md:4: names no test and no command",
+                "docs/features.md:6: there is no test `unit name::nobody`",
+                "docs/features.md: the row F5 is missing",
+            ]
+        );
+        assert_eq!(findings.len(), 2 + 103 + 36 + 30 + 13 - 5);
+    }
+}

@@ -1,10 +1,11 @@
-//! Approval of servers that came with a repository, bound to what exactly was approved.
+//! Approval of servers and custom tools that came with a repository, bound to what exactly was approved.
 
 use std::{collections::BTreeMap, fmt, path::Path};
 
 use sha2::{Digest, Sha256};
 
 use crate::{
+    custom::{CustomStep, CustomTool},
     model::{
         Limits, OAuth, Remote, Sdk, ServerConfig, Stdio, Timeouts, Tls, ToolFilter, Transport,
     },
@@ -26,6 +27,13 @@ impl Fingerprint {
     pub fn of(config: &ServerConfig) -> Self {
         let mut feed = Feed(Sha256::new());
         feed.config(config);
+        Self(feed.0.finalize().into())
+    }
+
+    /// The fingerprint of a custom tool.
+    pub fn of_tool(tool: &CustomTool) -> Self {
+        let mut feed = Feed(Sha256::new());
+        feed.tool(tool);
         Self(feed.0.finalize().into())
     }
 
@@ -97,10 +105,19 @@ impl Approvals {
         self.decide(project, config, false);
     }
 
+    /// Approves a custom tool of `project`, or turns it down, as it is.
+    pub fn decide_tool(&mut self, project: &Path, tool: &CustomTool, approved: bool) {
+        let fingerprint = Fingerprint::of_tool(tool);
+        self.keep(project, tool_key(&tool.name), Decision { fingerprint, approved });
+    }
+
     fn decide(&mut self, project: &Path, config: &ServerConfig, approved: bool) {
-        let decision = Decision { fingerprint: Fingerprint::of(config), approved };
-        let project = self.decisions.entry(key(project)).or_default();
-        project.insert(config.name.as_str().to_owned(), decision);
+        let fingerprint = Fingerprint::of(config);
+        self.keep(project, config.name.as_str().to_owned(), Decision { fingerprint, approved });
+    }
+
+    fn keep(&mut self, project: &Path, name: String, decision: Decision) {
+        self.decisions.entry(key(project)).or_default().insert(name, decision);
     }
 
     /// Forgets what was decided about `name`; it will be asked about again.
@@ -112,14 +129,27 @@ impl Approvals {
 
     /// What is known about `config` in `project`.
     pub fn of(&self, project: &Path, config: &ServerConfig) -> Approval {
-        let decision = self.decisions.get(&key(project)).and_then(|p| p.get(config.name.as_str()));
-        match decision {
+        self.known(project, config.name.as_str(), || Fingerprint::of(config))
+    }
+
+    /// What is known about a custom tool of `project`.
+    pub fn of_tool(&self, project: &Path, tool: &CustomTool) -> Approval {
+        self.known(project, &tool_key(&tool.name), || Fingerprint::of_tool(tool))
+    }
+
+    fn known(&self, project: &Path, name: &str, now: impl Fn() -> Fingerprint) -> Approval {
+        match self.decisions.get(&key(project)).and_then(|decided| decided.get(name)) {
             None => Approval::Unknown,
-            Some(decision) if decision.fingerprint != Fingerprint::of(config) => Approval::Changed,
+            Some(decision) if decision.fingerprint != now() => Approval::Changed,
             Some(Decision { approved: true, .. }) => Approval::Approved,
             Some(Decision { approved: false, .. }) => Approval::Rejected,
         }
     }
+}
+
+/// Tools are kept beside servers; no server can have such a name.
+fn tool_key(name: &str) -> String {
+    format!("tools/{name}")
 }
 
 fn key(project: &Path) -> String {
@@ -201,6 +231,28 @@ impl Feed {
         self.list(extra.iter(), |feed, (key, value)| {
             feed.text(key);
             feed.text(&value.to_string());
+        });
+    }
+
+    fn tool(&mut self, tool: &CustomTool) {
+        let CustomTool { name, description, parameters, read_only, steps } = tool;
+        self.text("mcp-config custom tool 1");
+        self.text(name);
+        self.text(description);
+        self.option(parameters.as_ref(), |feed, schema| feed.text(&schema.to_string()));
+        self.number(u128::from(*read_only));
+        self.list(steps.iter(), |feed, step| {
+            let CustomStep { tool, fixed, rename, result_as } = step;
+            feed.text(tool);
+            feed.list(fixed.iter(), |feed, (name, value)| {
+                feed.text(name);
+                feed.text(&value.to_string());
+            });
+            feed.list(rename.iter(), |feed, (ours, theirs)| {
+                feed.text(ours);
+                feed.text(theirs);
+            });
+            feed.option(result_as.as_deref(), Self::text);
         });
     }
 

@@ -103,6 +103,11 @@ pub struct Diagnostic {
 }
 
 impl Diagnostic {
+    /// An empty text where `expected` should be.
+    pub(crate) fn nothing_there(expected: &'static str) -> Self {
+        Self::of_file(expected, Severity::Error, Problem::Syntax, "nothing").expected(expected)
+    }
+
     /// Something about a document as a whole.
     pub(crate) fn of_file(
         file: &str,

@@ -9,6 +9,7 @@ use std::fmt;
 mod agents;
 mod aside;
 mod claude;
+mod custom;
 mod detect;
 mod draft;
 mod editors;
@@ -23,6 +24,7 @@ pub(crate) use self::detect::of_new_file;
 pub use self::read::read;
 use self::shape::Shape;
 pub(crate) use self::{
+    custom::{KEY as CUSTOM_TOOLS, read_custom_tool},
     read::parse,
     value::{AUTH, CONNECT},
     write::{encode, fits, read_entry},

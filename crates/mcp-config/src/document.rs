@@ -3,6 +3,7 @@
 use std::{path::Path, sync::Arc};
 
 use crate::{
+    custom::CustomEntry,
     diagnostic::{Diagnostic, Place},
     dialect::Dialect,
     model::ServerConfig,
@@ -37,6 +38,8 @@ pub struct Document {
     pub dialect: Option<Dialect>,
     /// Its servers, in the file's order.
     pub entries: Vec<Arc<Entry>>,
+    /// Tools it makes of others, in the file's order.
+    pub custom_tools: Vec<Arc<CustomEntry>>,
     /// What it allows and forbids.
     pub policy: PolicyPart,
     /// Values its servers ask the user for (`${input:id}`).
@@ -56,6 +59,7 @@ impl Document {
             file: file.into(),
             dialect: None,
             entries: Vec::new(),
+            custom_tools: Vec::new(),
             policy: PolicyPart::default(),
             inputs: Vec::new(),
             switched_off: Vec::new(),

@@ -10,6 +10,7 @@
 //! put into any field, are never printed by `Debug`, `Display` or a [`Diagnostic`].
 
 mod approve;
+mod custom;
 mod diagnostic;
 mod dialect;
 mod diff;
@@ -42,6 +43,7 @@ mod what_if;
 pub use crate::watch::{Debounce, Update, WatchError, Watcher};
 pub use crate::{
     approve::{Approval, ApprovalError, ApprovalStore, Approvals, Fingerprint},
+    custom::{CustomCandidate, CustomEntry, CustomStep, CustomTool, CustomVerdict},
     diagnostic::{Diagnostic, Place, Position, Problem, Severity},
     dialect::{Dialect, read},
     diff::Diff,

@@ -14,6 +14,7 @@ mod combine;
 
 use crate::{
     approve::{Approval, Approvals, Fingerprint},
+    custom::{self, CustomCandidate},
     diagnostic::{Diagnostic, Place},
     document::{Document, Entry, Input, NamedServer},
     environment::Environment,
@@ -159,6 +160,8 @@ impl Candidate {
 pub struct Resolution {
     /// Every entry of every document.
     pub candidates: Vec<Candidate>,
+    /// Every custom tool of every document.
+    pub custom_tools: Vec<CustomCandidate>,
     /// The policy that was applied; check it again after expansion.
     pub policy: Policy,
     /// Inputs the servers may ask for.
@@ -210,6 +213,7 @@ pub fn resolve(layers: &Layers) -> Resolution {
     settle_names(&mut candidates);
     settle_signatures(&mut candidates, &layers.env);
     Resolution {
+        custom_tools: custom::resolve(layers, &policy),
         inputs: combine::inputs(layers),
         diagnostics: combine::diagnostics(layers, &candidates),
         candidates,

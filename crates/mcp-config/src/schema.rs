@@ -4,9 +4,12 @@
 
 use serde_json::{Map, Value as Json, json};
 
-use crate::dialect::{
-    AUTH, CONNECT, Dialect,
-    shape::{Field, Slot},
+use crate::{
+    custom::MOST_STEPS,
+    dialect::{
+        AUTH, CONNECT, Dialect,
+        shape::{Field, Slot},
+    },
 };
 
 /// The JSON Schema (2020-12) of `.mcp.json`. The copy in `schema/` is checked against it.
@@ -37,9 +40,15 @@ pub fn schema() -> Json {
                 "propertyNames": { "minLength": 1, "maxLength": 64, "pattern": r"^[^/\\\u0000-\u001f]+$" },
                 "additionalProperties": { "$ref": "#/$defs/server" }
             },
+            "customTools": {
+                "type": "object",
+                "description": "Tools made of other tools, by name.",
+                "propertyNames": { "pattern": "^[A-Za-z0-9_-]{1,64}$" },
+                "additionalProperties": { "$ref": "#/$defs/customTool" }
+            },
             "policy": { "$ref": "#/$defs/policy" }
         },
-        "$defs": { "server": server, "policy": policy() }
+        "$defs": { "server": server, "customTool": custom_tool(), "policy": policy() }
     })
 }
 
@@ -164,6 +173,35 @@ fn group(key: &str) -> &'static str {
         "limits" => "Caps on what it may say.",
         _ => "Settings that belong together.",
     }
+}
+
+fn custom_tool() -> Json {
+    json!({
+        "type": "object",
+        "description": "One tool made of others.",
+        "properties": {
+            "description": { "type": "string", "description": "What it does, for the model." },
+            "parameters": { "type": "object", "description": "What it takes: a JSON Schema of an object." },
+            "readOnly": { "type": "boolean", "description": "Whether it changes nothing, for plan mode." },
+            "steps": {
+                "type": "array",
+                "description": "What it does, in order; what the last one gives is its result.",
+                "minItems": 1,
+                "maxItems": MOST_STEPS,
+                "items": {
+                    "type": "object",
+                    "properties": {
+                        "tool": { "type": "string", "minLength": 1, "description": "The other tool, as server/tool." },
+                        "fixed": { "type": "object", "description": "Arguments that are always the same." },
+                        "rename": { "type": "object", "additionalProperties": { "type": "string" }, "description": "Our names of arguments to the other tool's." },
+                        "resultAs": { "type": "string", "description": "The argument that gets the text of the step before." }
+                    },
+                    "required": ["tool"]
+                }
+            }
+        },
+        "required": ["steps"]
+    })
 }
 
 fn policy() -> Json {

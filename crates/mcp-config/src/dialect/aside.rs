@@ -1,9 +1,9 @@
-//! What files say about servers outside the servers' entries: policy, inputs, lists of names.
+//! What files say besides their servers: policy, inputs, lists of names, custom tools.
 
 use std::collections::HashSet;
 
 use super::{
-    Dialect,
+    Dialect, custom,
     finding::{Finding, Path},
     read::Reader,
     shape::Step,
@@ -18,7 +18,11 @@ use crate::{
 
 pub(crate) fn read(reader: &mut Reader<'_, '_>, root: &Node<'_>, dialect: Dialect) {
     match dialect {
-        Dialect::McpJson => own_policy(reader, root),
+        Dialect::McpJson => {
+            own_policy(reader, root);
+            custom::read(reader, root);
+        }
+        Dialect::Attocode => custom::read(reader, root),
         Dialect::ClaudeCode => {
             let path = [Step::Key("projects"), Step::Project];
             reader.follow(root, &path, &Path::Root, &mut |reader, node, path| {

@@ -1,6 +1,6 @@
 //! Which dialect is this? By content first where content is telling, by place where it is not.
 
-use super::Dialect;
+use super::{CUSTOM_TOOLS, Dialect};
 use crate::{
     diagnostic::printable,
     text::{Format, Node},
@@ -71,6 +71,10 @@ pub(crate) fn dialect(file: &str, root: &Node<'_>) -> Option<Dialect> {
     .any(|key| root.get(key).is_some())
     {
         return Some(Dialect::ClaudeSettings);
+    }
+    // A file of tools alone, made of servers in other files.
+    if object(CUSTOM_TOOLS).is_some() {
+        return Some(Dialect::McpJson);
     }
     is_flat(root).then_some(Dialect::Flat)
 }

@@ -32,8 +32,19 @@ pub(crate) fn note_unknown_in(
     path: &Path<'_>,
     fields: &[Field],
 ) {
+    let known: Vec<&'static str> = fields.iter().map(|field| field.key).collect();
+    note_unknown_key(findings, member, path, &known);
+}
+
+/// The same for a key of an object that is no server's.
+pub(crate) fn note_unknown_key(
+    findings: &mut Findings<'_>,
+    member: &Member<'_>,
+    path: &Path<'_>,
+    known: &[&'static str],
+) {
     let hint = guess(findings, || {
-        let near = nearest(&member.key, fields.iter().map(|field| field.key));
+        let near = nearest(&member.key, known.iter().copied());
         near.map(|near| format!("did you mean `{near}`?"))
     });
     note(findings, member, path, hint);

@@ -4,6 +4,7 @@
 
 mod approvals;
 mod bad_input;
+mod custom;
 mod explain;
 mod files;
 mod import;

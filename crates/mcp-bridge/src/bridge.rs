@@ -5,17 +5,19 @@ mod context;
 mod core;
 mod custom;
 mod resources;
+mod updates;
 
 use std::{fmt, sync::Arc, time::Duration};
 
 use mcp_client::RawJson;
-use mcp_config::ServerConfig;
+use mcp_config::{CustomTool, ServerConfig};
 
 pub use self::core::DeadLetter;
 pub(crate) use self::core::{Core, Whence};
 pub use self::{
     context::{Command, Instructions, ResourceRef, TemplateRef},
-    custom::{CustomStep, CustomTool, CustomToolError},
+    custom::CustomToolError,
+    updates::ResourceUpdates,
 };
 pub use crate::options::BridgeOptions;
 use crate::{
@@ -110,11 +112,34 @@ impl Bridge {
         self.core.registry.add_host(Arc::new(Registered::host(tool)))
     }
 
-    /// Adds a tool made of others. Returns whether its name was free.
+    /// Adds a tool made of others, which stays in every prompt.
     ///
     /// Each step is a call like any other: what a rule denies to a model it denies here too.
-    pub fn add_custom(&self, tool: CustomTool) -> bool {
-        self.add_tool(Arc::new(custom::Custom::new(tool, &self.lease)))
+    ///
+    /// ```no_run
+    /// use mcp_bridge::{Bridge, CustomTool};
+    ///
+    /// # fn example(bridge: Bridge) -> Result<(), Box<dyn std::error::Error>> {
+    /// bridge.add_custom(CustomTool::parse(
+    ///     r#"{"name": "my_issues", "steps": [{"tool": "github/list_issues", "fixed": {"assignee": "me"}}]}"#,
+    /// )?)?;
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// When its name is taken, or its schema is none.
+    pub fn add_custom(&self, tool: CustomTool) -> Result<(), CustomToolError> {
+        let name = tool.name.clone();
+        if self.add_tool(Arc::new(custom::Custom::new(tool, &self.lease)?)) {
+            Ok(())
+        } else {
+            Err(CustomToolError::NameTaken(name))
+        }
+    }
+
+    /// Takes a tool of the host away, made of others or not. Returns whether there was one.
+    pub fn remove_tool(&self, name: &str) -> bool {
+        self.core.registry.remove_host(name)
     }
 
     /// Connects every server that is not to be started later, and waits until each has settled one way

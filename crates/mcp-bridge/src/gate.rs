@@ -116,7 +116,7 @@ impl Gate {
             }
             Checked::Invalid(problems) => return invalid(name, &problems),
         }
-        let mut outcome = match self.permitted(asks, &arguments, context.approved, part).await {
+        let mut outcome = match self.permitted(asks, &arguments, &context, part).await {
             Ok(()) => self.registered.tool.call(arguments.clone(), context).await,
             Err(refused) => refused,
         };
@@ -140,7 +140,7 @@ impl Gate {
         &self,
         asks: Conversation,
         arguments: &RawJson,
-        approved: bool,
+        context: &CallContext,
         part: Part,
     ) -> Result<(), ToolOutcome> {
         let core = &self.lease.core;
@@ -169,7 +169,7 @@ impl Gate {
             (Decision::Ask(reason), None) => reason,
             (_, None) => return Ok(()),
         };
-        if approved && changed.is_none() {
+        if context.approved && changed.is_none() {
             return Ok(());
         }
         let request = ApprovalRequest {
@@ -180,9 +180,11 @@ impl Gate {
             arguments: arguments.clone(),
             reason,
             changed,
+            owner: context.owner.clone(),
         };
         match core.options.approver.approve(request).await {
             Approval::Deny => Err(denied("the user said no")),
+            Approval::Unasked(why) => Err(denied(&why)),
             Approval::Once => Ok(()),
             Approval::Always => {
                 core.options.approvals.approve(&permission, &spec.hash, &self.registered.raw);

@@ -19,7 +19,7 @@ use crate::{
     outcome::{FailureKind, ToolOutcome},
     registry::Registered,
     server::lock,
-    tool::{Tool, ToolSpec},
+    tool::{Origin, Tool, ToolSpec},
     trust::{Plan, Planned},
 };
 
@@ -148,6 +148,10 @@ pub(crate) fn not_found(name: &str) -> ToolOutcome {
     let name = crate::hygiene::clean(name, 100).text;
     let text = format!("there is no tool called {name}");
     ToolOutcome::failed(FailureKind::NotFound, Delivery::NotSent, text)
+}
+
+fn any_matches(globs: &[String], name: &str, permission: &str) -> bool {
+    globs.iter().any(|glob| glob_matches(glob, name) || glob_matches(glob, permission))
 }
 
 impl Lease {
@@ -308,10 +312,13 @@ impl LeaseCore {
     }
 
     fn admits_either(&self, name: &str, permission: &str) -> bool {
-        let matches = |globs: &[String]| {
-            globs.iter().any(|g| glob_matches(g, name) || glob_matches(g, permission))
-        };
-        !matches(&self.deny) && (self.allow.is_empty() || matches(&self.allow))
+        !any_matches(&self.deny, name, permission)
+            && (self.allow.is_empty() || any_matches(&self.allow, name, permission))
+    }
+
+    /// Whether this conversation must never use a tool, not even as a part of another.
+    fn denies(&self, spec: &ToolSpec) -> bool {
+        !self.deny.is_empty() && any_matches(&self.deny, &spec.name, &spec.permission())
     }
 
     /// Calls a tool as a step of another one. What is made of others cannot be made of itself.
@@ -321,14 +328,29 @@ impl LeaseCore {
         arguments: RawJson,
         context: CallContext,
     ) -> ToolOutcome {
-        let registered = self.visible().into_iter().find(|r| r.tool.spec().name == name);
-        match registered {
-            Some(registered) if registered.tool.spec().server().is_some() => {
-                let gate = Gate { registered, lease: self.clone() };
-                Box::pin(gate.run(arguments, context, Part::Step)).await
-            }
-            _ => not_found(name),
+        let mut registered = self.meant(name);
+        if registered.is_none() && self.core.wake_server_of(name).await {
+            registered = self.meant(name);
         }
+        // Whoever may use a tool need not see what it is made of, but what is denied to them stays denied.
+        let asks = context.lease.clone();
+        let is_denied = |r: &Arc<Registered>| asks.is_some_and(|lease| lease.denies(r.tool.spec()));
+        let Some(registered) = registered.filter(|r| !is_denied(r)) else {
+            return not_found(name);
+        };
+        let gate = Gate { registered, lease: self.clone() };
+        Box::pin(gate.run(arguments, context, Part::Step)).await
+    }
+
+    /// A server's tool as a step names it: as models do, or as `server/tool`.
+    fn meant(&self, name: &str) -> Option<Arc<Registered>> {
+        self.visible().into_iter().find(|registered| match &registered.tool.spec().origin {
+            Origin::Server { server, tool } => {
+                let rest = name.strip_prefix(&**server).and_then(|rest| rest.strip_prefix('/'));
+                registered.tool.spec().name == name || rest == Some(&**tool)
+            }
+            Origin::Host => false,
+        })
     }
 
     /// Every tool this conversation may use, loaded or not.

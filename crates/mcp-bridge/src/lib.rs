@@ -48,7 +48,7 @@ mod trust;
 pub use mcp_client::{
     BoxFuture, Content, Delivery, ErrorClass, Handler, LogLevel, RawJson, ShapeError,
 };
-pub use mcp_config::ServerConfig;
+pub use mcp_config::{CustomStep, CustomTool, ServerConfig};
 
 #[cfg(feature = "auth")]
 pub use crate::logins::{InteractFor, Logins, LoginsOptions};
@@ -57,8 +57,8 @@ pub use crate::serve::{HttpBody, HttpServeOptions, HttpServer};
 pub use crate::{
     backoff::Backoff,
     bridge::{
-        Bridge, BridgeOptions, Command, CustomStep, CustomTool, CustomToolError, DeadLetter,
-        Instructions, ResourceRef, TemplateRef,
+        Bridge, BridgeOptions, Command, CustomToolError, DeadLetter, Instructions, ResourceRef,
+        ResourceUpdates, TemplateRef,
     },
     connector::{Connector, DefaultConnector, Identify, Identity, Login, TellUser, Way},
     context::{CallContext, Cancel, Cancelled, OnLog},

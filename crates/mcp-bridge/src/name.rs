@@ -47,6 +47,11 @@ impl Namer {
         self.taken.insert(name.to_owned())
     }
 
+    /// Lets a reserved name be given again.
+    pub(crate) fn release(&mut self, name: &str) {
+        self.taken.remove(name);
+    }
+
     /// The name of a server's tool, and whether another had the plain one.
     pub(crate) fn name(&mut self, server: &str, tool: &str) -> (String, bool) {
         self.keyed(server, tool, tool.to_owned())

@@ -139,6 +139,18 @@ impl Registry {
         is_free
     }
 
+    /// Takes a tool of the host away, and frees its name. Returns whether there was one.
+    pub(crate) fn remove_host(&self, name: &str) -> bool {
+        let mut inner = self.lock();
+        let Some(at) = inner.host.iter().position(|tool| tool.tool.spec().name == name) else {
+            return false;
+        };
+        inner.host.remove(at);
+        inner.namer.release(name);
+        self.changed(&mut inner);
+        true
+    }
+
     /// The tools to offer as long as some server has resources.
     pub(crate) fn for_resources(&self, tools: Vec<Arc<Registered>>) {
         let mut inner = self.lock();

@@ -29,6 +29,7 @@ mod secret;
 mod shared;
 mod tools;
 mod waiting;
+mod watched;
 
 use std::sync::Arc;
 

@@ -75,6 +75,8 @@ pub(crate) struct Live {
 struct Activity {
     began: Instant,
     in_flight: AtomicUsize,
+    /// Who hears of changes, and so uses the server although no call is in flight.
+    listeners: AtomicUsize,
     /// Milliseconds after `began`.
     last: AtomicU64,
     /// The last call in flight is done.
@@ -89,7 +91,8 @@ impl Activity {
 
     fn observed(&self) -> (usize, std::time::Instant) {
         let last = Duration::from_millis(self.last.load(Ordering::Relaxed));
-        (self.in_flight.load(Ordering::Relaxed), (self.began + last).into_std())
+        let busy = [&self.in_flight, &self.listeners].map(|count| count.load(Ordering::Relaxed));
+        (busy.into_iter().sum(), (self.began + last).into_std())
     }
 
     /// Waits until no call is in flight.
@@ -114,6 +117,16 @@ impl Drop for InFlight<'_> {
         if self.0.in_flight.fetch_sub(1, Ordering::AcqRel) == 1 {
             self.0.idle.notify_waiters();
         }
+    }
+}
+
+/// A subscription keeps the server from being stopped as idle, and not from being retired.
+pub(crate) struct Listening(Arc<Server>);
+
+impl Drop for Listening {
+    fn drop(&mut self) {
+        self.0.activity.touch();
+        self.0.activity.listeners.fetch_sub(1, Ordering::AcqRel);
     }
 }
 
@@ -163,6 +176,7 @@ impl Server {
             activity: Activity {
                 began: Instant::now(),
                 in_flight: AtomicUsize::new(0),
+                listeners: AtomicUsize::new(0),
                 last: AtomicU64::new(0),
                 idle: Notify::new(),
             },
@@ -231,6 +245,11 @@ impl Server {
         self.activity.in_flight.fetch_add(1, Ordering::Relaxed);
         self.activity.touch();
         InFlight(&self.activity)
+    }
+
+    pub(crate) fn listening(self: &Arc<Self>) -> Listening {
+        self.activity.listeners.fetch_add(1, Ordering::Relaxed);
+        Listening(self.clone())
     }
 
     /// Whether somebody who needs it now should wait: it is starting, or would start if asked.

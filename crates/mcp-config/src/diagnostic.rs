@@ -137,6 +137,9 @@ impl Diagnostic {
     }
 }
 
+/// Without a source: it says all there is.
+impl std::error::Error for Diagnostic {}
+
 impl fmt::Display for Diagnostic {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let severity = match self.severity {

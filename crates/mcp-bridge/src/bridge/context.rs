@@ -3,11 +3,11 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use mcp_client::{
-    CallError, Client, Completion, CompletionTarget, GetPromptResult, Handler, ListenFilter,
-    PromptArgument, ReadResourceResult, Resource, ResourceTemplate, Subscription,
+    CallError, Client, Completion, CompletionTarget, GetPromptResult, Handler, PromptArgument,
+    ReadResourceResult, Resource, ResourceTemplate,
 };
 
-use super::Bridge;
+use super::{Bridge, updates::ResourceUpdates};
 use crate::{
     context::CallContext,
     events::Event,
@@ -239,15 +239,16 @@ impl Bridge {
         self.server_called(server)?.ready_client().await?.read_resource(uri).await
     }
 
-    /// Hears of changes of these resources, for as long as the connection and the subscription live.
+    /// Hears of changes of these resources, through every reconnect. Starts the server if need be.
+    ///
+    /// # Errors
+    /// [`CallError::Unsupported`] if the server tells nobody of changes.
     pub async fn subscribe(
         &self,
         server: &str,
         uris: Vec<String>,
-    ) -> Result<Subscription, CallError> {
-        let mut filter = ListenFilter::default();
-        filter.resource_uris = uris;
-        self.server_called(server)?.ready_client().await?.listen(filter).await
+    ) -> Result<ResourceUpdates, CallError> {
+        ResourceUpdates::open(&self.core, &self.server_called(server)?, uris).await
     }
 
     fn server_called(&self, name: &str) -> Result<Arc<Server>, CallError> {

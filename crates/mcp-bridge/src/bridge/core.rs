@@ -181,6 +181,18 @@ impl Core {
         }
     }
 
+    /// Starts the server that `server/tool` names, if nothing is known of it yet. Returns whether it was
+    /// there to be started.
+    pub(crate) async fn wake_server_of(&self, name: &str) -> bool {
+        let is_meant = |server: &Arc<Server>| {
+            name.strip_prefix(&*server.name).is_some_and(|rest| rest.starts_with('/'))
+        };
+        let Some(server) = self.unknown().into_iter().find(is_meant) else { return false };
+        server.tell(Fact::Wanted);
+        server.settled(self.options.start_limit, false).await;
+        true
+    }
+
     pub(crate) fn output_limit(&self, server: &str) -> Option<usize> {
         self.server(server)?.config.limits.output
     }

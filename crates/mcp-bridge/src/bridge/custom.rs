@@ -4,6 +4,7 @@ use std::fmt;
 
 use futures_core::future::BoxFuture;
 use mcp_client::RawJson;
+use mcp_config::{CustomStep, CustomTool};
 use serde_json::{Map, Value};
 
 use crate::{
@@ -13,107 +14,29 @@ use crate::{
     tool::{Hints, Tool, ToolSpec},
 };
 
-/// The most steps a tool may have.
-const MOST: usize = 8;
-
-/// A tool made of others.
-///
-/// ```
-/// use mcp_bridge::CustomTool;
-///
-/// let tool = CustomTool::parse(r#"{
-///     "name": "my_open_issues",
-///     "description": "The issues that are assigned to me.",
-///     "parameters": {"type": "object", "properties": {"label": {"type": "string"}}},
-///     "readOnly": true,
-///     "steps": [{"tool": "mcp__github__list_issues", "fixed": {"assignee": "me"}}]
-/// }"#)?;
-/// assert_eq!(tool.steps.len(), 1);
-/// # Ok::<(), mcp_bridge::CustomToolError>(())
-/// ```
-#[derive(Clone, Debug)]
-#[non_exhaustive]
-pub struct CustomTool {
-    /// What the model calls it by.
-    pub name: String,
-    /// What it does.
-    pub description: String,
-    /// What it takes. Default: nothing.
-    pub parameters: Option<RawJson>,
-    /// Whether it changes nothing, for plan mode. Default no.
-    pub read_only: bool,
-    /// What it does, in order. What the last step gives is its result; the first that fails ends it.
-    pub steps: Vec<CustomStep>,
-}
-
-/// One call of another tool.
-#[derive(Clone, Debug, Default)]
-#[non_exhaustive]
-pub struct CustomStep {
-    /// The other tool's name.
-    pub tool: String,
-    /// Arguments that are always the same. They win over those of the call.
-    pub fixed: Map<String, Value>,
-    /// Other names for the call's arguments: from ours to the other tool's.
-    pub rename: Map<String, Value>,
-    /// The argument that gets the text of the step before.
-    pub result_as: Option<String>,
-}
-
-/// Why a description is not one of a tool.
+/// Why a tool made of others cannot be offered.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct CustomToolError(String);
+#[non_exhaustive]
+pub enum CustomToolError {
+    /// Another tool has this name.
+    NameTaken(String),
+    /// No provider would take its name, given here: it must have letters, digits, `_` and `-` only.
+    BadName(String),
+    /// The parameters of the tool named here are no schema of an object, for this reason.
+    BadSchema(String, String),
+}
 
 impl fmt::Display for CustomToolError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
+        match self {
+            Self::NameTaken(name) => write!(f, "there is another tool called `{name}`"),
+            Self::BadName(name) => write!(f, "no model could call a tool `{name}`"),
+            Self::BadSchema(name, why) => write!(f, "the parameters of `{name}`: {why}"),
+        }
     }
 }
 
 impl std::error::Error for CustomToolError {}
-
-impl CustomTool {
-    /// Reads a tool as configuration files describe it.
-    pub fn parse(json: &str) -> Result<Self, CustomToolError> {
-        let wrong = |what: &str| CustomToolError(what.to_owned());
-        let value: Value =
-            serde_json::from_str(json).map_err(|error| CustomToolError(error.to_string()))?;
-        let text = |value: &Value, name: &str| value.get(name)?.as_str().map(str::to_owned);
-        let object = |value: &Value, name: &str| match value.get(name) {
-            None => Ok(Map::new()),
-            Some(Value::Object(members)) => Ok(members.clone()),
-            Some(_) => Err(CustomToolError(format!("`{name}` must be an object"))),
-        };
-        let name = text(&value, "name").filter(|name| crate::name::sanitise(name) == *name);
-        let name =
-            name.ok_or_else(|| wrong("`name` must have only letters, digits, `_` and `-`"))?;
-        let steps = value.get("steps").and_then(Value::as_array);
-        let steps = steps.filter(|steps| (1..=MOST).contains(&steps.len()));
-        let steps = steps.ok_or_else(|| CustomToolError(format!("`steps` must be 1 to {MOST}")))?;
-        let step = |step: &Value| {
-            Ok(CustomStep {
-                tool: text(step, "tool").ok_or_else(|| wrong("each step needs a `tool`"))?,
-                fixed: object(step, "fixed")?,
-                rename: object(step, "rename")?,
-                result_as: text(step, "resultAs"),
-            })
-        };
-        let parameters = match value.get("parameters") {
-            None => None,
-            Some(schema) => {
-                let raw = RawJson::encode(schema).map_err(|e| CustomToolError(e.to_string()))?;
-                Some(crate::schema::admit(&raw).map_err(|e| CustomToolError(e.to_string()))?)
-            }
-        };
-        Ok(Self {
-            description: text(&value, "description").unwrap_or_default(),
-            parameters,
-            read_only: value.get("readOnly").and_then(Value::as_bool).unwrap_or(false),
-            steps: steps.iter().map(step).collect::<Result<_, _>>()?,
-            name,
-        })
-    }
-}
 
 pub(super) struct Custom {
     spec: ToolSpec,
@@ -122,14 +45,20 @@ pub(super) struct Custom {
 }
 
 impl Custom {
-    pub(super) fn new(tool: CustomTool, lease: &Lease) -> Self {
+    pub(super) fn new(tool: CustomTool, lease: &Lease) -> Result<Self, CustomToolError> {
+        if tool.name.is_empty() || crate::name::sanitise(&tool.name) != tool.name {
+            return Err(CustomToolError::BadName(tool.name));
+        }
         let mut spec = ToolSpec::new(tool.name, tool.description);
         if let Some(parameters) = tool.parameters {
-            spec.input_schema = parameters;
+            let bad = |why: String| CustomToolError::BadSchema(spec.name.clone(), why);
+            let raw = RawJson::encode(&parameters).map_err(|error| bad(error.to_string()))?;
+            spec.input_schema =
+                crate::schema::admit(&raw).map_err(|error| bad(error.to_string()))?;
         }
         // Each step is judged by itself; only plan mode looks at the whole.
         spec.hints = Hints { read_only: Some(tool.read_only), trusted: true, ..Hints::default() };
-        Self { spec, steps: tool.steps, lease: lease.weak() }
+        Ok(Self { spec, steps: tool.steps, lease: lease.weak() })
     }
 
     async fn run(&self, arguments: RawJson, context: CallContext) -> ToolOutcome {
@@ -143,8 +72,8 @@ impl Custom {
             let mut all = Map::new();
             // Later steps get what they ask for, the first one gets everything.
             for (name, value) in &given {
-                match step.rename.get(name).and_then(Value::as_str) {
-                    Some(other) => drop(all.insert(other.to_owned(), value.clone())),
+                match step.rename.get(name) {
+                    Some(other) => drop(all.insert(other.clone(), value.clone())),
                     None if index == 0 => drop(all.insert(name.clone(), value.clone())),
                     None => {}
                 }

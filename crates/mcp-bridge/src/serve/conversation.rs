@@ -4,7 +4,7 @@
 //! conversation is a pipe, an HTTP session, or a single modern HTTP request.
 
 use std::{
-    collections::{HashMap, HashSet, VecDeque},
+    collections::{HashMap, VecDeque},
     sync::Arc,
 };
 
@@ -23,6 +23,7 @@ use crate::serve::{
     request::{Facts, Headers, Meta},
     shared::Shared,
     waiting::{Subject, Task},
+    watched::Watch,
 };
 
 pub(crate) struct Conversation {
@@ -46,7 +47,7 @@ pub(crate) struct Session {
     pub(crate) version: ProtocolVersion,
     pub(crate) capabilities: ClientCapabilities,
     pub(crate) log_level: LogLevel,
-    pub(crate) subscriptions: HashSet<String>,
+    pub(crate) subscriptions: HashMap<String, Watch>,
 }
 
 /// A request that is being worked on.

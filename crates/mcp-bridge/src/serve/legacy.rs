@@ -1,6 +1,6 @@
 //! What only clients with a session do: the handshake, pings, levels, subscriptions.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 
 use mcp_client::{Era, ErrorObject, LogLevel, ProtocolVersion, RawJson};
 use mcp_jsonrpc::{ObjectWriter, Request};
@@ -73,7 +73,7 @@ impl Conversation {
             version,
             capabilities: declared.as_ref().map(read_capabilities).unwrap_or_default(),
             log_level: LogLevel::Info,
-            subscriptions: HashSet::new(),
+            subscriptions: HashMap::new(),
         });
         let options = &self.shared.options;
         let mut result = ObjectWriter::with_capacity(512);
@@ -104,7 +104,8 @@ impl Conversation {
         if !wanted {
             session.subscriptions.remove(&uri);
         } else if session.subscriptions.len() < limit {
-            session.subscriptions.insert(uri);
+            let watch = self.shared.watches.watch(&uri);
+            session.subscriptions.insert(uri, watch);
         } else {
             let message = format!("more than {limit} subscriptions");
             return Err(ServeError::Rpc(ErrorObject::new(BUSY, message)));

@@ -1,18 +1,25 @@
 //! Who wants to hear of which changes, in either era.
 
-use std::{borrow::Cow, collections::HashSet};
+use std::{borrow::Cow, collections::HashSet, sync::Arc};
 
 use mcp_client::{RawJson, RequestId};
 use mcp_jsonrpc::{Message, Notification, ObjectWriter};
 use tokio::sync::OwnedSemaphorePermit;
 
-use crate::serve::{conversation::Session, inbox::Change, options::ServeOptions};
+use crate::serve::{
+    conversation::Session,
+    inbox::Change,
+    options::ServeOptions,
+    watched::{Watch, Watches},
+};
 
 /// An open `subscriptions/listen`.
 #[derive(Debug)]
 pub(crate) struct Listen {
     pub(crate) id: RequestId,
     pub(crate) filter: Filter,
+    /// The provider knows of each resource that is wanted.
+    pub(crate) _watches: Vec<Watch>,
     /// There are only so many of them.
     pub(crate) _permit: OwnedSemaphorePermit,
 }
@@ -42,6 +49,11 @@ impl Filter {
             filter.uris = uris.into_iter().take(options.max_subscriptions).collect();
         }
         filter
+    }
+
+    /// A wish for each resource it names.
+    pub(crate) fn watch(&self, watches: &Arc<Watches>) -> Vec<Watch> {
+        self.uris.iter().map(|uri| watches.watch(uri)).collect()
     }
 
     /// As the acknowledgement repeats it.
@@ -100,7 +112,7 @@ impl Session {
     /// What to tell an old client of a change: lists unasked, resources if it has subscribed.
     pub(crate) fn news(&self, change: &Change) -> Option<(Cow<'static, str>, Option<RawJson>)> {
         let params = match change {
-            Change::Resource(uri) if !self.subscriptions.contains(&**uri) => return None,
+            Change::Resource(uri) if !self.subscriptions.contains_key(&**uri) => return None,
             Change::Resource(uri) => {
                 let mut params = ObjectWriter::new();
                 params.string("uri", uri);

@@ -124,7 +124,9 @@ impl Conversation {
             return self.refuse(&request.id, error, 503);
         };
         let filter = Filter::honoured(&wanted, &self.shared.options);
-        let listen = Listen { id: request.id.clone(), filter, _permit: permit };
+        let watches = filter.watch(&self.shared.watches);
+        let id = request.id.clone();
+        let listen = Listen { id, filter, _watches: watches, _permit: permit };
         let mut params = listen.params();
         params.raw("notifications", &listen.filter.to_json());
         let acknowledged = "notifications/subscriptions/acknowledged";

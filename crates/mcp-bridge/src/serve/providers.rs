@@ -67,6 +67,17 @@ pub trait Resources: Send + Sync {
         let _ = call;
         Box::pin(async { Err(ServeError::UnknownResource(uri)) })
     }
+
+    /// Some client wants to hear when this one changes, and none did before. Called while the server holds a
+    /// lock: take note, and do the rest elsewhere. Default: nothing.
+    fn watch(&self, uri: &str) {
+        let _ = uri;
+    }
+
+    /// Nobody wants to hear of this one any more. As above.
+    fn unwatch(&self, uri: &str) {
+        let _ = uri;
+    }
 }
 
 /// Prompts a user may pick.

@@ -18,6 +18,7 @@ use crate::{
         options::ServeOptions,
         tools::{Entry, Tools},
         waiting::WaitingRoom,
+        watched::Watches,
     },
     tool::Tool,
 };
@@ -38,6 +39,8 @@ pub(crate) struct Shared {
     source: Option<Source>,
     pub(crate) waiting: WaitingRoom,
     pub(crate) listens: Arc<Semaphore>,
+    /// Which resources clients have subscribed to.
+    pub(crate) watches: Arc<Watches>,
     /// Whom to tell of changes.
     inboxes: Mutex<Vec<Weak<Inbox>>>,
     next_key: AtomicU64,
@@ -55,6 +58,7 @@ impl Shared {
             source,
             waiting: WaitingRoom::new(options.max_waiting, options.answer_timeout),
             listens: Arc::new(Semaphore::new(options.max_listens)),
+            watches: Watches::new(options.resources.clone()),
             inboxes: Mutex::default(),
             next_key: AtomicU64::new(0),
             result_meta: meta.finish(),

@@ -1,9 +1,13 @@
 //! Asking the user.
 
-use std::io::{BufRead, Write};
+use std::{
+    fmt,
+    io::{BufRead, Write},
+    sync::Arc,
+};
 
 use futures_core::future::BoxFuture;
-use mcp_client::RawJson;
+use mcp_client::{Handler, RawJson};
 
 use crate::{
     hygiene::{clean, visible},
@@ -17,7 +21,7 @@ pub trait Approver: Send + Sync {
 }
 
 /// What the user is asked about.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 #[non_exhaustive]
 pub struct ApprovalRequest {
     /// Whose call it is.
@@ -34,10 +38,25 @@ pub struct ApprovalRequest {
     pub reason: String,
     /// The tool is no longer what was approved: the lines that went (`-`) and came (`+`).
     pub changed: Option<String>,
+    /// Who answers what servers ask during this call. A host that is itself a server finds its user behind
+    /// it.
+    pub owner: Option<Arc<dyn Handler>>,
+}
+
+impl fmt::Debug for ApprovalRequest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ApprovalRequest")
+            .field("conversation", &self.conversation)
+            .field("tool", &self.tool)
+            .field("permission", &self.permission)
+            .field("reason", &self.reason)
+            .field("changed", &self.changed)
+            .finish_non_exhaustive()
+    }
 }
 
 /// The user's answer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 #[expect(clippy::exhaustive_enums, reason = "the answers there are")]
 pub enum Approval {
     /// This once.
@@ -46,6 +65,8 @@ pub enum Approval {
     Always,
     /// No.
     Deny,
+    /// There was nobody to ask: why, and what would help, as a model is told it.
+    Unasked(String),
 }
 
 /// Says no to everything: the approver of hosts without a user.
@@ -124,6 +145,7 @@ mod tests {
             arguments: RawJson::parse("{\"a\":\"\\u001b[31m\"}").unwrap(),
             reason: "nobody vouches".into(),
             changed: Some("- old\u{1b}[0m\n+ new".into()),
+            owner: None,
         };
         for (typed, expected) in
             [("y\n", Approval::Once), ("always\n", Approval::Always), ("", Approval::Deny)]

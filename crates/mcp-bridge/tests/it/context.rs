@@ -3,10 +3,11 @@
 use std::{
     collections::BTreeMap,
     sync::{Arc, Mutex},
+    time::Duration,
 };
 
 use mcp_bridge::{BoxFuture, Bridge, CallContext, Handler, LeaseOptions, ServerState};
-use mcp_client::{ClientCapabilities, ElicitRequest, ElicitResult};
+use mcp_client::{CallError, ClientCapabilities, ElicitRequest, ElicitResult};
 use mcp_transport::ConnectError;
 use serde_json::json;
 
@@ -194,4 +195,46 @@ async fn a_server_that_is_retired_ends_its_calls_beside_its_successor() {
     settled().await;
     assert_eq!((fake.connects(), names(&bridge).len()), (2, 1), "its end is not its successor's");
     bridge.shutdown().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_subscription_outlives_crashes_and_replacement_and_keeps_its_server_up() {
+    const UPDATED: &str = "notifications/resources/updated";
+    let fake = Fake::new(&["a"]);
+    fake.resources(json!([{"uri": "note:1", "name": "x"}]));
+    let minute = Duration::from_secs(60);
+    let bridge = one(&fake, |options| options.idle_stop = Some(minute)).await;
+    let mut updates = bridge.subscribe("srv", vec!["note:1".into()]).await.unwrap();
+    fake.notify_with(UPDATED, Some(json!({"uri": "note:1"})));
+    assert_eq!(updates.next().await.as_deref(), Some("note:1"));
+    // Who listens uses it, calls or not.
+    tokio::time::sleep(10 * minute).await;
+    assert_eq!((bridge.status()[0].state, fake.connects()), (ServerState::Connected, 1));
+    fake.kill();
+    // Nobody knows what happened meanwhile, so it counts as changed.
+    assert_eq!(updates.next().await.as_deref(), Some("note:1"));
+    assert_eq!((fake.connects(), fake.seen("resources/subscribe").len()), (2, 2));
+    fake.notify_with(UPDATED, Some(json!({"uri": "note:1"})));
+    assert_eq!(updates.next().await.as_deref(), Some("note:1"));
+    // Another entry of the same name is another server to ask.
+    bridge.retire_server("srv");
+    bridge.add_server(config("srv"));
+    bridge.connect("srv");
+    assert_eq!(updates.next().await.as_deref(), Some("note:1"));
+    assert_eq!(fake.seen("resources/subscribe").len(), 3);
+    drop(updates);
+    settled().await;
+    assert_eq!(fake.seen("resources/unsubscribe").len(), 1);
+    tokio::time::sleep(2 * minute).await;
+    assert_eq!(bridge.status()[0].state, ServerState::Pending, "nobody listens any more");
+    let mut updates = bridge.subscribe("srv", vec!["note:1".into()]).await.unwrap();
+    bridge.remove_server("srv").await;
+    assert_eq!(updates.next().await, None);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_server_that_tells_nobody_of_changes_says_so() {
+    let bridge = one(&Fake::new(&["a"]), |_| {}).await;
+    let refused = bridge.subscribe("srv", vec!["note:1".into()]).await;
+    assert!(matches!(refused, Err(CallError::Unsupported(_))), "{refused:?}");
 }

@@ -185,9 +185,15 @@ impl Fake {
     }
 
     pub(crate) fn notify(&self, method: &'static str) {
+        self.notify_with(method, None);
+    }
+
+    pub(crate) fn notify_with(&self, method: &'static str, params: Option<Value>) {
+        let params = params.map(|params| RawJson::encode(&params).unwrap());
         let links = self.with(|state| state.links.clone());
         for link in links {
-            let _ = link.send(Message::Notification(Notification::new(method, None)));
+            let news = Notification::new(method, params.clone());
+            let _ = link.send(Message::Notification(news));
         }
     }
 
@@ -219,7 +225,7 @@ impl Fake {
             "initialize" => ok(self.with(|state| {
                 let mut capabilities = json!({"tools": {"listChanged": true}, "prompts": {}});
                 if state.resources != json!([]) {
-                    capabilities["resources"] = json!({});
+                    capabilities["resources"] = json!({"subscribe": true});
                 }
                 json!({"protocolVersion": "2025-11-25", "serverInfo": {"name": "fake", "version": "1"},
                     "instructions": state.instructions,
@@ -239,6 +245,7 @@ impl Fake {
             "resources/read" => {
                 ok(json!({"contents": [{"uri": params["uri"], "text": "contents"}]}))
             }
+            "resources/subscribe" | "resources/unsubscribe" => ok(json!({})),
             "prompts/get" => ok(json!({"messages": [{"role": "user",
                 "content": {"type": "text", "text": params["arguments"].to_string()}}]})),
             "completion/complete" => ok(json!({"completion": {"values": ["one", "two"]}})),

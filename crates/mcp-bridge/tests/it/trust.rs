@@ -7,8 +7,8 @@ use std::sync::{
 
 use mcp_bridge::{
     Action, Approval, ApprovalRequest, Approver, BoxFuture, Bridge, CallContext, Cancel,
-    CustomTool, Event, FailureKind, Hook, HookCall, LeaseOptions, Note, RawJson, Rule, Rules, Tool,
-    ToolOutcome, ToolSpec, TrustPolicy, Verdict,
+    CustomTool, CustomToolError, Event, FailureKind, Hook, HookCall, LeaseOptions, Note, RawJson,
+    Rule, Rules, Tool, ToolOutcome, ToolSpec, TrustPolicy, Verdict,
 };
 use mcp_client::{Delivery, ErrorClass};
 use serde_json::json;
@@ -125,7 +125,7 @@ async fn whoever_is_asked_is_told_whose_call_it_is() {
     lease.call("mcp__srv__a", args(&json!({})), CallContext::default()).await;
     // What a tool that is made of others does, it does for whoever called it.
     let custom = r#"{"name": "both", "steps": [{"tool": "mcp__srv__a"}]}"#;
-    assert!(bridge.add_custom(CustomTool::parse(custom).unwrap()));
+    bridge.add_custom(CustomTool::parse(custom).unwrap()).unwrap();
     lease.call("both", args(&json!({})), CallContext::default()).await;
     let asked = says.1.lock().unwrap();
     let whose: Vec<_> =
@@ -147,7 +147,7 @@ async fn a_step_gets_the_whole_of_what_the_one_before_gave() {
     });
     let bridge = one(&fake, |options| options.output.max_chars = 1_000).await;
     let custom = r#"{"name": "count", "steps": [{"tool": "mcp__srv__long"}, {"tool": "mcp__srv__echo", "resultAs": "text"}]}"#;
-    assert!(bridge.add_custom(CustomTool::parse(custom).unwrap()));
+    bridge.add_custom(CustomTool::parse(custom).unwrap()).unwrap();
     assert_eq!(call(&bridge, "count").await.text_content(), "5000");
     assert!(call(&bridge, "mcp__srv__long").await.text_content().len() < 2_000);
 }
@@ -286,19 +286,52 @@ async fn a_tool_made_of_others_fixes_renames_and_chains_and_rules_hold_for_each_
             {"tool": "mcp__srv__summarise", "resultAs": "text"}]}"#,
     )
     .unwrap();
-    assert!(bridge.add_custom(custom));
+    bridge.add_custom(custom).unwrap();
     let outcome =
         bridge.call("digest", args(&json!({"what": "bugs"})), CallContext::default()).await;
     let inner = r#"find {\"limit\":3,\"query\":\"bugs\"}"#;
     assert_eq!(outcome.text_content(), format!(r#"summarise {{"text":"{inner}"}}"#));
     let sneaky = r#"{"name": "sneaky", "steps": [{"tool": "mcp__srv__forbidden"}]}"#;
-    assert!(bridge.add_custom(CustomTool::parse(sneaky).unwrap()));
+    bridge.add_custom(CustomTool::parse(sneaky).unwrap()).unwrap();
     assert_eq!(call(&bridge, "sneaky").await.failure_kind(), Some(FailureKind::Denied));
     let itself = r#"{"name": "itself", "steps": [{"tool": "itself"}]}"#;
-    assert!(bridge.add_custom(CustomTool::parse(itself).unwrap()));
+    bridge.add_custom(CustomTool::parse(itself).unwrap()).unwrap();
     assert_eq!(call(&bridge, "itself").await.failure_kind(), Some(FailureKind::NotFound));
-    for bad in ["", "{}", r#"{"name":"a b","steps":[{"tool":"x"}]}"#, r#"{"name":"a","steps":[]}"#]
-    {
-        assert!(CustomTool::parse(bad).is_err());
-    }
+    let again = CustomTool::parse(itself).unwrap();
+    assert!(
+        matches!(bridge.add_custom(again.clone()), Err(CustomToolError::NameTaken(name)) if name == "itself")
+    );
+    assert!(bridge.remove_tool("itself") && !bridge.remove_tool("itself"));
+    assert!(bridge.snapshot().get("itself").is_none());
+    bridge.add_custom(again).unwrap();
+    let array = r#"{"name": "odd", "parameters": {"type": "array"}, "steps": [{"tool": "x"}]}"#;
+    let odd = bridge.add_custom(CustomTool::parse(array).unwrap());
+    assert!(matches!(odd, Err(CustomToolError::BadSchema(name, _)) if name == "odd"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_step_names_its_tool_as_people_do_and_wakes_its_server() {
+    let fake = Fake::new(&["find"]);
+    let mut options = options(&fakes([("srv", &fake)]));
+    options.lazy_start = true;
+    let bridge = Bridge::new(options);
+    bridge.add_server(config("srv"));
+    let custom = r#"{"name": "look", "steps": [{"tool": "srv/find"}]}"#;
+    bridge.add_custom(CustomTool::parse(custom).unwrap()).unwrap();
+    assert_eq!(fake.seen("tools/call").len(), 0);
+    let outcome = call(&bridge, "look").await;
+    assert!(!outcome.is_error, "{}", outcome.text_content());
+    assert_eq!(fake.seen("tools/call").len(), 1);
+    let missing = r#"{"name": "miss", "steps": [{"tool": "srv/other"}]}"#;
+    bridge.add_custom(CustomTool::parse(missing).unwrap()).unwrap();
+    assert_eq!(call(&bridge, "miss").await.failure_kind(), Some(FailureKind::NotFound));
+    // A conversation need not see what a tool is made of, unless it is denied to it.
+    let arguments = || args(&json!({}));
+    let mut filter = LeaseOptions::default();
+    filter.allow = vec!["look".into()];
+    let narrow = bridge.lease(filter.clone());
+    assert!(!narrow.call("look", arguments(), CallContext::default()).await.is_error);
+    filter.deny = vec!["mcp:srv:find".into()];
+    let denied = bridge.lease(filter).call("look", arguments(), CallContext::default()).await;
+    assert_eq!(denied.failure_kind(), Some(FailureKind::NotFound));
 }

@@ -1,8 +1,8 @@
 //! An agent's host: every server of a configuration file as tools, with the user's logins.
 //!
 //! ```text
-//! cargo run -p mcp-bridge --features auth,http --example host -- .mcp.json
-//! cargo run -p mcp-bridge --features auth,http --example host -- .mcp.json mcp__time__get_current_time '{"timezone":"UTC"}'
+//! cargo run -p mcp-bridge --example host -- .mcp.json
+//! cargo run -p mcp-bridge --example host -- .mcp.json mcp__time__get_current_time '{"timezone":"UTC"}'
 //! ```
 
 #![expect(clippy::print_stdout, reason = "a command prints")]

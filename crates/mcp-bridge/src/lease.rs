@@ -349,7 +349,7 @@ impl LeaseCore {
                 let rest = name.strip_prefix(&**server).and_then(|rest| rest.strip_prefix('/'));
                 registered.tool.spec().name == name || rest == Some(&**tool)
             }
-            Origin::Host => false,
+            Origin::Host | Origin::Custom => false,
         })
     }
 

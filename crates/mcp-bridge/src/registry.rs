@@ -78,7 +78,7 @@ impl Inner {
         let keep: HashSet<Arc<str>> = tools
             .filter_map(|(_, tool)| match &tool.tool.spec().origin {
                 Origin::Server { tool, .. } => Some(tool.clone()),
-                Origin::Host => None,
+                Origin::Host | Origin::Custom => None,
             })
             .collect();
         self.places.retain(|(of, tool), _| of != server || keep.contains(tool));

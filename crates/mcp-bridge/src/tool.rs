@@ -96,6 +96,7 @@ impl ToolSpec {
     pub fn permission(&self) -> String {
         match &self.origin {
             Origin::Host => format!("host:{}", self.name),
+            Origin::Custom => format!("custom:{}", self.name),
             Origin::Server { server, tool } => format!("mcp:{server}:{tool}"),
         }
     }
@@ -103,7 +104,7 @@ impl ToolSpec {
     /// The server it belongs to.
     pub fn server(&self) -> Option<&str> {
         match &self.origin {
-            Origin::Host => None,
+            Origin::Host | Origin::Custom => None,
             Origin::Server { server, .. } => Some(server),
         }
     }
@@ -111,10 +112,12 @@ impl ToolSpec {
 
 /// Where a tool comes from.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-#[expect(clippy::exhaustive_enums, reason = "a server's, or not")]
+#[expect(clippy::exhaustive_enums, reason = "whoever shows tools shows each kind in its own way")]
 pub enum Origin {
     /// The host itself.
     Host,
+    /// The user, who made it of others.
+    Custom,
     /// A server, under the names it and its configuration have.
     Server {
         /// The server's name in the configuration.

@@ -76,7 +76,9 @@ impl App {
     /// The same with options of its own.
     pub(crate) fn bridge_with(&self, options: BridgeOptions) -> Bridge {
         self.config.complain(self.out);
-        self.bridge_of(options, self.config.servers())
+        let bridge = self.bridge_of(options, self.config.servers());
+        connect::add_custom(self, &bridge, self.config.custom_tools());
+        bridge
     }
 
     /// A bridge of these servers and no others.

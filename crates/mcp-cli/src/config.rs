@@ -3,8 +3,9 @@
 use std::{path::PathBuf, sync::Arc};
 
 use mcp_config::{
-    ApprovalStore, Candidate, ConfigFile, Diagnostic, Dialect, Environment, FileSource, Layers,
-    Platform, Resolution, Scope, ServerConfig, Severity, Source, known_files, load, resolve,
+    ApprovalStore, Candidate, ConfigFile, CustomTool, Diagnostic, Dialect, Environment, FileSource,
+    Layers, Platform, Resolution, Scope, ServerConfig, Severity, Source, known_files, load,
+    resolve,
 };
 
 use crate::{
@@ -73,6 +74,11 @@ impl Config {
         servers(&self.resolution)
     }
 
+    /// The tools the user made of others.
+    pub(crate) fn custom_tools(&self) -> Vec<CustomTool> {
+        self.resolution.active_tools().cloned().collect()
+    }
+
     /// The active server of this name.
     ///
     /// # Errors
@@ -106,6 +112,14 @@ impl Config {
                 "not used until approved: {} (see `mcp explain {}`, then `mcp approve`)",
                 waiting.join(", "),
                 waiting[0]
+            ));
+        }
+        let tools: Vec<&str> =
+            self.resolution.unapproved_tools().map(|c| c.entry.tool.name.as_str()).collect();
+        if !tools.is_empty() {
+            out.remark(format!(
+                "custom tools not used until approved: {} (see `mcp approve`)",
+                tools.join(", ")
             ));
         }
     }

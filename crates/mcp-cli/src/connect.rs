@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use mcp_bridge::{Bridge, BridgeOptions, Connector, DefaultConnector, ToolApprovals};
 use mcp_client::Implementation;
-use mcp_config::ServerConfig;
+use mcp_config::{CustomTool, ServerConfig};
 
 use crate::{app::App, exit::chain, places::make_private};
 
@@ -46,4 +46,13 @@ pub(crate) fn bridge(options: BridgeOptions, servers: Vec<ServerConfig>) -> Brid
         bridge.add_server(server);
     }
     bridge
+}
+
+/// Offers the tools that the user made of others. One that cannot be is said, and costs itself.
+pub(crate) fn add_custom(app: &App, bridge: &Bridge, tools: impl IntoIterator<Item = CustomTool>) {
+    for tool in tools {
+        if let Err(error) = bridge.add_custom(tool) {
+            app.out.remark(format!("a custom tool is left out: {error}"));
+        }
+    }
 }

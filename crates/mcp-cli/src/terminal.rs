@@ -181,7 +181,7 @@ impl Approver for User {
                 }
                 Answers::Ask => {
                     terminal.is_missed.store(true, Ordering::Relaxed);
-                    Approval::Deny
+                    Approval::Unasked("there was nobody to ask".into())
                 }
             }
         })

@@ -11,10 +11,10 @@ use crate::{
     exit::{Exit, Problem},
 };
 
-/// Every tool of every server, as far as it is known.
+/// Every tool of every server, as far as it is known, and those the user made of them.
 pub(crate) fn all(bridge: &Bridge) -> Vec<Arc<dyn Tool>> {
     let snapshot = bridge.snapshot();
-    let tools = snapshot.tools().iter().filter(|tool| tool.spec().server().is_some());
+    let tools = snapshot.tools().iter().filter(|tool| tool.spec().origin != Origin::Host);
     tools.cloned().collect()
 }
 
@@ -32,7 +32,7 @@ pub(crate) fn known(bridge: &Bridge, server: &str) -> Option<usize> {
 pub(crate) fn own_name(spec: &ToolSpec) -> &str {
     match &spec.origin {
         Origin::Server { tool, .. } => tool,
-        Origin::Host => &spec.name,
+        Origin::Host | Origin::Custom => &spec.name,
     }
 }
 
@@ -40,7 +40,7 @@ pub(crate) fn own_name(spec: &ToolSpec) -> &str {
 pub(crate) fn short(spec: &ToolSpec) -> String {
     match &spec.origin {
         Origin::Server { server, tool } => format!("{server}/{tool}"),
-        Origin::Host => spec.name.clone(),
+        Origin::Host | Origin::Custom => spec.name.clone(),
     }
 }
 

@@ -222,7 +222,7 @@ impl Core {
                 crate::tool::Origin::Server { tool: name, .. } => {
                     Some((name.clone(), tool.spec.hash.clone()))
                 }
-                crate::tool::Origin::Host => None,
+                crate::tool::Origin::Host | crate::tool::Origin::Custom => None,
             })
             .collect();
         let count = publication.tools.len();

@@ -11,7 +11,7 @@ use crate::{
     context::CallContext,
     lease::Lease,
     outcome::ToolOutcome,
-    tool::{Hints, Tool, ToolSpec},
+    tool::{Hints, Origin, Tool, ToolSpec},
 };
 
 /// Why a tool made of others cannot be offered.
@@ -56,6 +56,7 @@ impl Custom {
             spec.input_schema =
                 crate::schema::admit(&raw).map_err(|error| bad(error.to_string()))?;
         }
+        spec.origin = Origin::Custom;
         // Each step is judged by itself; only plan mode looks at the whole.
         spec.hints = Hints { read_only: Some(tool.read_only), trusted: true, ..Hints::default() };
         Ok(Self { spec, steps: tool.steps, lease: lease.weak() })

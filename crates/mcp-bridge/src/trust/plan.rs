@@ -159,7 +159,7 @@ impl Plan {
 /// Whether a tool may change something: by its hint, and by its name, whichever is stricter.
 pub(crate) fn writes(spec: &ToolSpec, patterns: &[String]) -> bool {
     let name = match &spec.origin {
-        crate::tool::Origin::Host => spec.name.as_str(),
+        crate::tool::Origin::Host | crate::tool::Origin::Custom => spec.name.as_str(),
         crate::tool::Origin::Server { tool, .. } => tool,
     };
     if spec.hints.destructive == Some(true)

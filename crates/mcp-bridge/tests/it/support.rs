@@ -231,7 +231,7 @@ impl Fake {
                     "instructions": state.instructions,
                     "capabilities": capabilities})
             })),
-            "ping" => ok(json!({})),
+            "ping" | "resources/subscribe" | "resources/unsubscribe" => ok(json!({})),
             "tools/list" => ok(self.with(|state| {
                 if !state.is_endless {
                     return json!({ "tools": state.tools });
@@ -245,7 +245,6 @@ impl Fake {
             "resources/read" => {
                 ok(json!({"contents": [{"uri": params["uri"], "text": "contents"}]}))
             }
-            "resources/subscribe" | "resources/unsubscribe" => ok(json!({})),
             "prompts/get" => ok(json!({"messages": [{"role": "user",
                 "content": {"type": "text", "text": params["arguments"].to_string()}}]})),
             "completion/complete" => ok(json!({"completion": {"values": ["one", "two"]}})),

@@ -1,39 +1,72 @@
-//! `mcp approve`: servers that came with a repository.
+//! `mcp approve`: servers and custom tools that came with a repository.
 
 use clap::{Arg, ArgAction, ArgMatches, Command};
-use mcp_config::ServerConfig;
+use mcp_config::{CustomTool, Resolution, ServerConfig};
 use serde_json::json;
 
 use super::texts;
 use crate::{
     app::App,
     exit::{Done, Exit, Problem},
+    out::shown,
 };
 
 pub(super) fn command() -> Command {
     Command::new("approve")
-        .about("Let servers start that came with this project")
+        .about("Let servers start, and custom tools be used, that came with this project")
         .long_about(
-            "Let servers start that came with this project.\n\n\
+            "Let servers start, and custom tools be used, that came with this project.\n\n\
              An approval is for exactly what the entry says now: if it changes, you are asked again.",
         )
         .after_help("Examples:\n  mcp approve\n  mcp approve files\n  mcp approve files --reject")
-        .arg(Arg::new("servers").value_name("SERVER").num_args(0..))
+        .arg(Arg::new("names").value_name("NAME").num_args(0..))
         .arg(
             Arg::new("reject")
                 .long("reject")
                 .action(ArgAction::SetTrue)
-                .help("Never start them, as they are"),
+                .help("Never use them, as they are"),
         )
 }
 
+/// What waits to be decided about.
+enum Waiting<'a> {
+    Server(&'a ServerConfig),
+    Tool(&'a CustomTool),
+}
+
+impl Waiting<'_> {
+    fn name(&self) -> &str {
+        match self {
+            Self::Server(config) => config.name.as_str(),
+            Self::Tool(tool) => &tool.name,
+        }
+    }
+
+    /// All there is to know before deciding.
+    fn shown(&self, resolution: &Resolution) -> String {
+        match self {
+            Self::Server(config) => resolution.explain(config.name.as_str()).to_string(),
+            Self::Tool(tool) => {
+                let steps: Vec<String> = tool.steps.iter().map(|step| shown(&step.tool)).collect();
+                format!(
+                    "`{}` is a custom tool of the project, made of {}\n  says  {}",
+                    tool.name,
+                    steps.join(", "),
+                    shown(&tool.description)
+                )
+            }
+        }
+    }
+}
+
 pub(super) async fn run(app: &App, matches: &ArgMatches) -> Done {
-    let names = texts(matches, "servers");
+    let names = texts(matches, "names");
     let resolution = &app.config.resolution;
-    let waiting: Vec<&ServerConfig> =
-        resolution.unapproved().map(|candidate| &candidate.entry.config).collect();
+    let servers = resolution.unapproved().map(|c| Waiting::Server(&c.entry.config));
+    let tools = resolution.unapproved_tools().map(|c| Waiting::Tool(&c.entry.tool));
+    let waiting: Vec<Waiting<'_>> = servers.chain(tools).collect();
     for name in &names {
-        if !waiting.iter().any(|config| config.name.as_str() == name) {
+        if !waiting.iter().any(|waits| waits.name() == name) {
             let message = format!("{name} does not wait for approval");
             return Err(Problem::new(Exit::NotFound, message)
                 .hint(format!("`mcp explain {name}` says how it stands")));
@@ -41,21 +74,20 @@ pub(super) async fn run(app: &App, matches: &ArgMatches) -> Done {
     }
     let is_rejected = matches.get_flag("reject");
     let mut decided = Vec::new();
-    for config in waiting {
-        let name = config.name.as_str();
-        let is_named = names.iter().any(|wanted| wanted == name);
+    for waits in waiting {
+        let is_named = names.iter().any(|wanted| wanted == waits.name());
         if !names.is_empty() && !is_named {
             continue;
         }
         if !is_named {
-            let what = resolution.explain(name).to_string();
-            app.out.remark(what.trim_end());
+            app.out.remark(waits.shown(resolution).trim_end());
             let verb = if is_rejected { "reject" } else { "approve" };
-            if !app.interrupt.or(app.terminal.confirm(&format!("{verb} {name}?"))).await? {
+            let question = format!("{verb} {}?", waits.name());
+            if !app.interrupt.or(app.terminal.confirm(&question)).await? {
                 continue;
             }
         }
-        decided.push(config.clone());
+        decided.push(waits);
     }
     let project = &app.config.project;
     if !decided.is_empty() {
@@ -63,17 +95,17 @@ pub(super) async fn run(app: &App, matches: &ArgMatches) -> Done {
         let store =
             store.ok_or_else(|| Problem::new(Exit::Config, "there is no home directory"))?;
         let stored = store.update(project, |approvals| {
-            for config in &decided {
-                if is_rejected {
-                    approvals.reject(project, config);
-                } else {
-                    approvals.approve(project, config);
+            for waits in &decided {
+                match waits {
+                    Waiting::Server(config) if is_rejected => approvals.reject(project, config),
+                    Waiting::Server(config) => approvals.approve(project, config),
+                    Waiting::Tool(tool) => approvals.decide_tool(project, tool, !is_rejected),
                 }
             }
         });
         stored.map_err(|error| Problem::chain(Exit::Config, &error))?;
     }
-    let names: Vec<&str> = decided.iter().map(|config| config.name.as_str()).collect();
+    let names: Vec<&str> = decided.iter().map(Waiting::name).collect();
     let key = if is_rejected { "rejected" } else { "approved" };
     if app.out.json {
         app.out.value(&json!({ key: names }))?;

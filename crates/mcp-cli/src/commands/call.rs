@@ -3,7 +3,7 @@
 use std::io::Read;
 
 use clap::{Arg, ArgMatches, Command};
-use mcp_bridge::{CallContext, Content, Delivery, FailureKind, Note, Tool, ToolOutcome};
+use mcp_bridge::{CallContext, Content, FailureKind, Note, Tool, ToolOutcome};
 use mcp_client::RawJson;
 use serde_json::{Value, json};
 
@@ -84,12 +84,6 @@ pub(super) async fn call_with(
     bar.end();
     match outcome.failure_kind() {
         Some(FailureKind::Cancelled) => Err(Problem::interrupted()),
-        // The bridge knows that it was denied, and not that there was nobody to ask.
-        Some(FailureKind::Denied) if app.terminal.was_missed() => Ok(ToolOutcome::failed(
-            FailureKind::Denied,
-            Delivery::NotSent,
-            "denied: there was nobody to ask",
-        )),
         _ => Ok(outcome),
     }
 }

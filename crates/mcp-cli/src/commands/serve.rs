@@ -1,5 +1,6 @@
 //! `mcp serve`: every server behind one, for the agents people already use.
 
+mod consent;
 mod gate;
 mod input;
 mod library;
@@ -11,13 +12,16 @@ use std::{io::IsTerminal, net::SocketAddr, sync::Arc, time::Duration};
 
 use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
 use mcp_bridge::{
-    Bridge, DenyAll, Event, HttpServeOptions, NameScheme, ServeOptions, ServerState, Spill,
-    ToolServer, TrustPolicy,
+    Bridge, Event, HttpServeOptions, NameScheme, ServeOptions, ServerState, Spill, ToolServer,
+    TrustPolicy,
 };
 use mcp_client::LogLevel;
+use tokio::sync::mpsc;
 
 use self::{
+    consent::Consent,
     gate::Gate,
+    library::Shelf,
     relay::{News, Relay},
     rules::rules,
 };
@@ -94,9 +98,8 @@ pub(super) async fn run(app: &App, matches: &ArgMatches) -> Done {
     // Whoever is asked is asked through the client. The terminal, if there is one, is the wire.
     let news = Arc::new(News::default());
     options.handler = Arc::new(Relay::new(news.clone()));
-    options.approver = Arc::new(DenyAll);
-    let policy = Arc::new(TrustPolicy::new(rules(matches)));
-    options.policy = policy.clone();
+    options.approver = Arc::new(Consent { trust_host: matches.get_flag("trust-host") });
+    options.policy = Arc::new(TrustPolicy::new(rules(matches)));
     // Clients choose among what there is; modern servers send nothing unless they are told to.
     options.client.log_level = Some(LogLevel::Info);
     options.tool_search = text(matches, "mode") != "all";
@@ -110,8 +113,9 @@ pub(super) async fn run(app: &App, matches: &ArgMatches) -> Done {
         options.output.spill = Some(Arc::new(Spill::new(cache.join("results"))));
     }
     let bridge = app.bridge_with(options);
-    let server = ToolServer::new(about(&bridge));
-    let gate = Gate::new(&bridge, policy, matches.get_flag("trust-host"));
+    let (shelf, mut updated) = Shelf::new(&bridge);
+    let server = ToolServer::new(about(&bridge, shelf));
+    let gate = Gate::new(&bridge);
     let refresh = || gate.offer(&server);
     tokio::select! {
         () = first_sight(&bridge) => {}
@@ -122,6 +126,7 @@ pub(super) async fn run(app: &App, matches: &ArgMatches) -> Done {
     tokio::select! {
         done = listen(app, matches, &server, &gate) => done,
         () = keep_fresh(&bridge, &server, &news, refresh) => Ok(Exit::Done),
+        () = pass_on(&mut updated, &server) => Ok(Exit::Done),
         () = reload::follow(app, &bridge, refresh) => Ok(Exit::Done),
     }
 }
@@ -133,7 +138,16 @@ async fn ending(app: &App, gate: &Gate) {
     let _ = tokio::time::timeout(LAST_CALLS, gate.drain(tell)).await;
 }
 
-fn about(bridge: &Bridge) -> ServeOptions {
+/// Tells clients of the resources they have subscribed to.
+async fn pass_on(updated: &mut mpsc::Receiver<String>, server: &ToolServer) {
+    while let Some(uri) = updated.recv().await {
+        server.resource_updated(&uri);
+    }
+    // Nobody is left to tell of anything.
+    std::future::pending::<()>().await;
+}
+
+fn about(bridge: &Bridge, shelf: Shelf) -> ServeOptions {
     let mut options = ServeOptions::new("mcp", env!("CARGO_PKG_VERSION"));
     let names: Vec<String> = bridge.status().iter().map(|s| s.name.to_string()).collect();
     options.instructions = Some(format!(
@@ -141,7 +155,7 @@ fn about(bridge: &Bridge) -> ServeOptions {
          run with tool_call.",
         if names.is_empty() { "none yet".into() } else { names.join(", ") }
     ));
-    let shelf = Arc::new(library::Shelf(bridge.clone()));
+    let shelf = Arc::new(shelf);
     options.resources = Some(shelf.clone());
     options.prompts = Some(shelf.clone());
     options.completions = Some(shelf);

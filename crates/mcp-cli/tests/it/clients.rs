@@ -6,8 +6,12 @@ mod at_once;
 use std::{path::PathBuf, process::Command};
 
 use insta::assert_snapshot;
+use serde_json::{Value, json};
 
-use crate::support::{MCP, Machine};
+use crate::{
+    support::{MCP, Machine},
+    wire::Gateway,
+};
 
 /// A folder that `cargo xtask test` names; `None` leaves the test out.
 fn kit(variable: &str) -> Option<PathBuf> {
@@ -139,4 +143,21 @@ fn the_newest_typescript_client_finds_the_same_in_both_eras() {
     prompt mcp__demo__haiku
     Write a haiku about x.
     ");
+}
+
+#[test]
+fn who_subscribes_to_a_resource_of_a_server_behind_hears_of_its_changes() {
+    let Some(kit) = kit("MCP_REFSERVERS") else { return };
+    let machine = Machine::new();
+    let program = kit.join("mcp-server-everything");
+    let added = machine.run(["add", "-s", "user", "everything", "--", program.to_str().unwrap()]);
+    assert_eq!(added.code, 0, "{}", added.stderr);
+    let mut gateway = Gateway::start(&machine, &["--trust-host", "--mode", "all"], &json!({}));
+    let uri = "demo://resource/dynamic/text/1";
+    assert!(gateway.ask("resources/subscribe", &json!({"uri": uri}))["result"].is_object());
+    gateway.call("mcp__everything__toggle-subscriber-updates", &json!({}));
+    let is_update = |message: &Value| message["method"] == "notifications/resources/updated";
+    assert_eq!(gateway.hear_until(is_update)["params"]["uri"], uri);
+    assert!(gateway.ask("resources/unsubscribe", &json!({"uri": uri}))["result"].is_object());
+    gateway.end();
 }

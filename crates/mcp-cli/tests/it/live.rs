@@ -120,7 +120,8 @@ fn a_second_signal_ends_a_gateway_at_once() {
 
 #[test]
 fn a_server_is_told_that_this_client_cannot_ask_its_user() {
-    let mut gateway = Gateway::start(&machine(), &["--trust-host"], &json!({}));
+    let machine = machine();
+    let mut gateway = Gateway::start(&machine, &["--trust-host"], &json!({}));
     let result = gateway.call("mcp__demo__order_pizza", &json!({}));
     assert_eq!(result["content"][0]["text"], "there is nobody to ask which one");
     gateway.end();

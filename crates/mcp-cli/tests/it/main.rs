@@ -5,6 +5,7 @@
 mod authority;
 mod bad_input;
 mod clients;
+mod custom;
 mod edits;
 mod gateway;
 #[cfg(unix)]

@@ -1,4 +1,4 @@
-//! The tools as the gateway's clients see them: whoever would be asked is asked through the client.
+//! The tools as the gateway's clients see them.
 
 use std::{
     collections::HashSet,
@@ -9,10 +9,10 @@ use std::{
 };
 
 use mcp_bridge::{
-    BoxFuture, Bridge, CallContext, Decision, FailureKind, Handler, LeaseOptions, Policy,
-    PolicyCall, RawJson, Tool, ToolOutcome, ToolServer, ToolSpec, TrustPolicy,
+    BoxFuture, Bridge, CallContext, FailureKind, LeaseOptions, RawJson, Tool, ToolOutcome,
+    ToolServer, ToolSpec,
 };
-use mcp_client::{Delivery, ElicitAction, ElicitRequest};
+use mcp_client::Delivery;
 use serde_json::{Value, json};
 use tokio::sync::watch;
 
@@ -22,9 +22,6 @@ use crate::{app, out::brief};
 #[derive(Clone)]
 pub(super) struct Gate {
     bridge: Bridge,
-    policy: Arc<TrustPolicy>,
-    /// The agent that connects asks its user about every call, so we need not.
-    trust_host: bool,
     /// The definitions that were offered last.
     offered: Arc<Mutex<Vec<RawJson>>>,
     /// Calls in flight.
@@ -50,11 +47,9 @@ impl Drop for InFlight<'_> {
 }
 
 impl Gate {
-    pub(super) fn new(bridge: &Bridge, policy: Arc<TrustPolicy>, trust_host: bool) -> Self {
+    pub(super) fn new(bridge: &Bridge) -> Self {
         Self {
             bridge: bridge.clone(),
-            policy,
-            trust_host,
             offered: Arc::default(),
             calls: Arc::default(),
             is_closed: Arc::default(),
@@ -124,31 +119,13 @@ impl Gate {
         now.unwrap_or_else(|| offered.clone())
     }
 
-    /// Runs a tool, if the rules or the user let it.
-    async fn run(
-        &self,
-        tool: &dyn Tool,
-        arguments: RawJson,
-        mut context: CallContext,
-    ) -> ToolOutcome {
+    /// Runs a tool, unless the gateway is about to end.
+    async fn run(&self, tool: &dyn Tool, arguments: RawJson, context: CallContext) -> ToolOutcome {
         if self.is_closed.load(Ordering::Relaxed) {
             let text = "the gateway is about to end";
             return ToolOutcome::failed(FailureKind::Unavailable, Delivery::NotSent, text);
         }
         let _in_flight = InFlight::begin(&self.calls);
-        let value: Value = serde_json::from_str(arguments.as_str()).unwrap_or_default();
-        match self.policy.decide(&PolicyCall::new(tool.spec(), &value)) {
-            Decision::Ask(_) if self.trust_host => context.approved = true,
-            Decision::Ask(reason) => {
-                let owner = context.owner.as_deref();
-                match ask(tool.spec(), &arguments, &reason, owner).await {
-                    Ok(()) => context.approved = true,
-                    Err(refusal) => return refusal,
-                }
-            }
-            // The bridge decides the same, and says so in its own words.
-            Decision::Allow | Decision::Deny(_) => {}
-        }
         let outcome = tool.call(arguments, context).await;
         if tool.spec().name == "tool_search" { self.with_schemas(outcome) } else { outcome }
     }
@@ -170,36 +147,6 @@ impl Gate {
             outcome.structured = Some(all);
         }
         outcome
-    }
-}
-
-/// Asks the user at the other end about one call.
-async fn ask(
-    spec: &ToolSpec,
-    arguments: &RawJson,
-    reason: &str,
-    owner: Option<&dyn Handler>,
-) -> Result<(), ToolOutcome> {
-    let denied = |text: String| ToolOutcome::failed(FailureKind::Denied, Delivery::NotSent, text);
-    let permission = spec.permission();
-    let Some(owner) = owner.filter(|owner| owner.capabilities().elicitation_form) else {
-        return Err(denied(format!(
-            "denied: {reason}, and this client cannot ask its user. Whoever runs the gateway can allow it with \
-             `--allow-tool {permission}`, vouch for the server with `trust`, or leave asking to the client with \
-             `--trust-host`"
-        )));
-    };
-    let message =
-        format!("Run {permission}? {reason}. Arguments: {}", brief(arguments.as_str(), 1_000));
-    let schema = json!({"type": "object", "properties": {"run": {
-        "type": "boolean", "title": "Run it", "default": true}}});
-    let schema = RawJson::encode(&schema).unwrap_or_else(|_| RawJson::empty_object());
-    let answer = owner.elicit(ElicitRequest::form(message, schema)).await;
-    let run = answer.content.and_then(|content| content.get("run"));
-    let said_no = run.is_some_and(|run| run.as_str() == "false");
-    match answer.action {
-        ElicitAction::Accept if !said_no => Ok(()),
-        _ => Err(denied("denied: the user said no".into())),
     }
 }
 

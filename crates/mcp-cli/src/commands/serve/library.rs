@@ -1,6 +1,10 @@
 //! What the servers behind the gateway offer besides tools.
 
-use std::{collections::BTreeMap, sync::Arc, time::Duration};
+use std::{
+    collections::{BTreeMap, HashMap},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
 
 use mcp_bridge::{
     BoxFuture, Bridge, Call, CompletionOf, CompletionQuestion, Completions, Prompts, Resources,
@@ -10,16 +14,64 @@ use mcp_client::{
     CallError, Completion, GetPromptResult, Prompt, Resource, ResourceContents, ResourceTemplate,
 };
 
+use tokio::{sync::mpsc, task::AbortHandle};
+
 use crate::app::is_settled;
 
 /// How long a client waits for servers that have to be started before they can say what they have.
 const START_LIMIT: Duration = Duration::from_secs(20);
 
+/// How many changes may wait to be told.
+const UPDATES: usize = 256;
+
 /// Resources under their own addresses, prompts under the names of commands.
-#[derive(Clone, Debug)]
-pub(super) struct Shelf(pub(super) Bridge);
+#[derive(Debug)]
+pub(super) struct Shelf {
+    bridge: Bridge,
+    /// Where changes of resources go that clients want to hear of.
+    updated: mpsc::Sender<String>,
+    /// Those who listen for them, each until nobody wants to hear of it any more.
+    listeners: Mutex<HashMap<String, AbortHandle>>,
+}
 
 impl Shelf {
+    pub(super) fn new(bridge: &Bridge) -> (Self, mpsc::Receiver<String>) {
+        let (sender, receiver) = mpsc::channel(UPDATES);
+        (Self { bridge: bridge.clone(), updated: sender, listeners: Mutex::default() }, receiver)
+    }
+
+    fn stock(&self) -> Stock {
+        Stock(self.bridge.clone())
+    }
+
+    fn listeners(&self) -> MutexGuard<'_, HashMap<String, AbortHandle>> {
+        self.listeners.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Shelf {
+    fn drop(&mut self) {
+        self.listeners().drain().for_each(|(_, listener)| listener.abort());
+    }
+}
+
+/// What the servers behind have, by whom to ask for it.
+#[derive(Clone, Debug)]
+struct Stock(Bridge);
+
+/// Hears of changes of one resource, for as long as its server is there.
+async fn listen(stock: Stock, uri: String, tell: mpsc::Sender<String>) {
+    // A server that tells nobody has to be asked: its clients will find out by reading.
+    let Some(server) = stock.server_of(&uri).await else { return };
+    let Ok(mut updates) = stock.0.subscribe(&server, vec![uri]).await else { return };
+    while let Some(uri) = updates.next().await {
+        if tell.send(uri).await.is_err() {
+            return;
+        }
+    }
+}
+
+impl Stock {
     /// Starts what does not run yet: only tools are remembered from last time.
     async fn open(&self) {
         let asleep: Vec<_> =
@@ -52,16 +104,16 @@ impl Shelf {
 impl Resources for Shelf {
     fn list(&self) -> BoxFuture<'_, Result<Vec<Resource>, ServeError>> {
         Box::pin(async {
-            self.open().await;
-            let all = self.0.resources().await;
+            self.stock().open().await;
+            let all = self.bridge.resources().await;
             Ok(all.into_iter().map(|one| one.resource).collect())
         })
     }
 
     fn templates(&self) -> BoxFuture<'_, Result<Vec<ResourceTemplate>, ServeError>> {
         Box::pin(async {
-            self.open().await;
-            let all = self.0.resource_templates().await;
+            self.stock().open().await;
+            let all = self.bridge.resource_templates().await;
             Ok(all.into_iter().map(|one| one.template).collect())
         })
     }
@@ -72,13 +124,27 @@ impl Resources for Shelf {
         call: Call,
     ) -> BoxFuture<'_, Result<Vec<ResourceContents>, ServeError>> {
         Box::pin(async move {
-            let Some(server) = self.server_of(&uri).await else {
+            let Some(server) = self.stock().server_of(&uri).await else {
                 return Err(ServeError::UnknownResource(uri));
             };
-            let reading = self.0.read_resource(&server, &uri);
-            let read = self.0.on_behalf(&server, Arc::new(call), reading).await;
+            let reading = self.bridge.read_resource(&server, &uri);
+            let read = self.bridge.on_behalf(&server, Arc::new(call), reading).await;
             read.map(|read| read.contents).map_err(refused)
         })
+    }
+
+    fn watch(&self, uri: &str) {
+        let listening = listen(self.stock(), uri.to_owned(), self.updated.clone());
+        let listener = tokio::spawn(listening).abort_handle();
+        if let Some(before) = self.listeners().insert(uri.to_owned(), listener) {
+            before.abort();
+        }
+    }
+
+    fn unwatch(&self, uri: &str) {
+        if let Some(listener) = self.listeners().remove(uri) {
+            listener.abort();
+        }
     }
 }
 
@@ -91,8 +157,8 @@ impl Prompts for Shelf {
                 prompt.arguments = command.arguments;
                 prompt
             };
-            self.open().await;
-            Ok(self.0.commands().into_iter().map(prompt).collect())
+            self.stock().open().await;
+            Ok(self.bridge.commands().into_iter().map(prompt).collect())
         })
     }
 
@@ -103,16 +169,16 @@ impl Prompts for Shelf {
         call: Call,
     ) -> BoxFuture<'_, Result<GetPromptResult, ServeError>> {
         Box::pin(async move {
-            self.open().await;
-            let commands = self.0.commands();
+            self.stock().open().await;
+            let commands = self.bridge.commands();
             let Some(command) = commands.iter().find(|command| command.name == name) else {
                 return Err(ServeError::InvalidParams(format!("there is no prompt `{name}`")));
             };
             let value = |name: &str| arguments.get(name).map(String::as_str).unwrap_or_default();
             let words: Vec<&str> =
                 command.arguments.iter().map(|argument| value(&argument.name)).collect();
-            let filling = self.0.run_command(&name, &words);
-            self.0.on_behalf(&command.server, Arc::new(call), filling).await.map_err(refused)
+            let filling = self.bridge.run_command(&name, &words);
+            self.bridge.on_behalf(&command.server, Arc::new(call), filling).await.map_err(refused)
         })
     }
 }
@@ -123,24 +189,24 @@ impl Completions for Shelf {
         question: CompletionQuestion,
     ) -> BoxFuture<'_, Result<Completion, ServeError>> {
         Box::pin(async move {
-            self.open().await;
+            self.stock().open().await;
             let CompletionQuestion { of, argument, value, settled, .. } = question;
             let completed = match &of {
                 CompletionOf::Prompt(name) => {
-                    if !self.0.commands().iter().any(|command| command.name == *name) {
+                    if !self.bridge.commands().iter().any(|command| command.name == *name) {
                         let problem = format!("there is no prompt `{name}`");
                         return Err(ServeError::InvalidParams(problem));
                     }
-                    self.0.complete(name, &argument, &value, &settled).await
+                    self.bridge.complete(name, &argument, &value, &settled).await
                 }
                 CompletionOf::Resource(text) => {
-                    let families = self.0.resource_templates().await;
+                    let families = self.bridge.resource_templates().await;
                     let family = families.iter().find(|one| one.template.uri_template == *text);
                     let Some(family) = family else {
                         let problem = format!("there is no resource template `{text}`");
                         return Err(ServeError::InvalidParams(problem));
                     };
-                    self.0.complete_template(family, &argument, &value, &settled).await
+                    self.bridge.complete_template(family, &argument, &value, &settled).await
                 }
             };
             match completed {

@@ -3,10 +3,10 @@
 use std::{collections::HashSet, time::Duration};
 
 use mcp_bridge::{Bridge, Identify as _, ServerState};
-use mcp_config::{Fingerprint, Resolution, ServerConfig, Watcher};
+use mcp_config::{CustomTool, Fingerprint, Resolution, ServerConfig, Watcher};
 use tokio::sync::mpsc;
 
-use crate::{app::App, config};
+use crate::{app::App, config, connect};
 
 /// How often to look whether somebody has logged in to what needs it.
 const LOGIN_CHECK: Duration = Duration::from_secs(2);
@@ -25,6 +25,7 @@ pub(super) async fn follow(app: &App, bridge: &Bridge, refresh: impl Fn()) {
     }
     let mut hangup = Hangup::listen();
     let mut current = app.config.servers();
+    let mut tools = app.config.custom_tools();
     let mut waiting = Waiting::default();
     loop {
         let resolution = tokio::select! {
@@ -37,8 +38,10 @@ pub(super) async fn follow(app: &App, bridge: &Bridge, refresh: impl Fn()) {
         };
         let before = std::mem::take(&mut current);
         current = apply(app, bridge, &before, &resolution);
+        let has_other_tools = apply_tools(app, bridge, &mut tools, &resolution);
         // What only changed is offered until its successor is there, so that no list shrinks and grows.
-        if before.iter().any(|old| !current.iter().any(|new| new.name == old.name)) {
+        let is_gone = |old: &ServerConfig| !current.iter().any(|new| new.name == old.name);
+        if has_other_tools || before.iter().any(is_gone) {
             refresh();
         }
     }
@@ -102,6 +105,25 @@ fn apply(
         app.out.remark(format!("reloaded: gone [{}], come [{}]", names(&gone), names(&come)));
     }
     now
+}
+
+/// Brings the tools made of others to this resolution. Returns whether anything changed.
+fn apply_tools(
+    app: &App,
+    bridge: &Bridge,
+    current: &mut Vec<CustomTool>,
+    resolution: &Resolution,
+) -> bool {
+    let now: Vec<CustomTool> = resolution.active_tools().cloned().collect();
+    if *current == now {
+        return false;
+    }
+    for old in current.iter().filter(|old| !now.contains(old)) {
+        bridge.remove_tool(&old.name);
+    }
+    connect::add_custom(app, bridge, now.iter().filter(|new| !current.contains(new)).cloned());
+    *current = now;
+    true
 }
 
 /// SIGHUP, where there is one.

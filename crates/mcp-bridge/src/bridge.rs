@@ -4,6 +4,7 @@ mod catalogue;
 mod context;
 mod core;
 mod custom;
+mod offers;
 mod resources;
 mod updates;
 
@@ -13,11 +14,14 @@ use mcp_client::RawJson;
 use mcp_config::{CustomTool, ServerConfig};
 
 pub use self::core::DeadLetter;
-pub(crate) use self::core::{Core, Whence};
 pub use self::{
     context::{Command, Instructions, ResourceRef, TemplateRef},
     custom::CustomToolError,
     updates::ResourceUpdates,
+};
+pub(crate) use self::{
+    core::{Core, Whence},
+    offers::Offers,
 };
 pub use crate::options::BridgeOptions;
 use crate::{

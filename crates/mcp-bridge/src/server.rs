@@ -24,7 +24,7 @@ use tokio::{
 
 pub(crate) use self::{call::Bridged, failure::FailureRecord, open::Starts};
 use crate::{
-    bridge::Core,
+    bridge::{Core, Offers},
     connector::Login,
     lifecycle::{Fact, Lifecycle, Rules},
     publish::Quarantined,
@@ -51,6 +51,8 @@ pub(crate) struct Server {
     lost: AtomicU64,
     state: watch::Sender<ServerStatus>,
     live: Mutex<Live>,
+    /// What it was last known to offer besides tools.
+    offers: Mutex<Offers>,
     activity: Activity,
     task: Mutex<Option<JoinHandle<()>>>,
 }
@@ -173,6 +175,7 @@ impl Server {
             lost: AtomicU64::new(0),
             state: watch::Sender::new(status),
             live: Mutex::default(),
+            offers: Mutex::default(),
             activity: Activity {
                 began: Instant::now(),
                 in_flight: AtomicUsize::new(0),
@@ -194,6 +197,16 @@ impl Server {
 
     pub(crate) fn live(&self) -> MutexGuard<'_, Live> {
         lock(&self.live)
+    }
+
+    pub(crate) fn offers(&self) -> MutexGuard<'_, Offers> {
+        lock(&self.offers)
+    }
+
+    /// Whether it is not running because nobody needs it, so that what is remembered of it holds.
+    pub(crate) fn is_resting(&self) -> bool {
+        let status = self.state.borrow();
+        status.state == ServerState::Pending && status.detail == Detail::Idle
     }
 
     pub(crate) fn client(&self) -> Option<Client> {

@@ -2,18 +2,22 @@
 
 use std::{
     collections::VecDeque,
-    fs::{self, OpenOptions},
+    fs,
     io::{self, Write},
     path::{Path, PathBuf},
     sync::{Mutex, PoisonError},
+    time::{Duration, SystemTime},
 };
 
-use crate::folder::make_private;
+use crate::folder::{create_private, make_private};
+
+/// What earlier processes kept is taken away after so long.
+const OLD: Duration = Duration::from_secs(7 * 24 * 3600);
 
 /// Where long outputs are kept, and how many.
 ///
 /// Files belong to the user alone, have names nobody can foresee, and the oldest goes when there are too
-/// many. What is left stays when the host ends: a model may have been pointed to it.
+/// many. What is left stays when the host ends, since a model may have been pointed to it, and for a week.
 #[derive(Debug)]
 pub struct Spill {
     directory: PathBuf,
@@ -40,8 +44,12 @@ impl Spill {
         let label: String = crate::name::sanitise(label).chars().take(48).collect();
         let name = format!("{label}-{:016x}.{extension}", crate::trace::random());
         let path = self.directory.join(name);
-        create(&path)?.write_all(text)?;
+        create_private(&path)?.write_all(text)?;
         let mut written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
+        if written.is_empty() {
+            // Those of earlier processes, which nobody is pointed to any more.
+            sweep(&self.directory, SystemTime::now());
+        }
         written.push_back(path.clone());
         while written.len() > self.most.max(1) {
             if let Some(oldest) = written.pop_front() {
@@ -53,12 +61,25 @@ impl Spill {
     }
 }
 
-fn create(path: &Path) -> io::Result<fs::File> {
-    let mut options = OpenOptions::new();
-    options.write(true).create_new(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(path)
+/// Takes away what was kept long ago. Nothing that has another kind of name is touched.
+fn sweep(directory: &Path, now: SystemTime) {
+    let Ok(files) = fs::read_dir(directory) else { return };
+    for file in files.flatten() {
+        let is_ours = file.file_name().to_str().is_some_and(is_ours);
+        let written = file.metadata().and_then(|data| data.modified());
+        let age = written.ok().and_then(|written| now.duration_since(written).ok());
+        if is_ours && age.is_some_and(|age| age > OLD) {
+            // Another process may have been quicker.
+            let _ = fs::remove_file(file.path());
+        }
+    }
+}
+
+/// Whether a name is of the kind that is given here.
+fn is_ours(name: &str) -> bool {
+    let stem = name.rsplit_once('.').map(|(stem, _)| stem);
+    let mark = stem.and_then(|stem| stem.rsplit_once('-')).map(|(_, mark)| mark);
+    mark.is_some_and(|mark| mark.len() == 16 && mark.bytes().all(|b| b.is_ascii_hexdigit()))
 }
 
 #[cfg(test)]
@@ -82,5 +103,17 @@ mod tests {
             assert_eq!(mode(&folder.path().join("deep/er")), 0o700);
             assert_eq!(mode(&folder.path().join("deep")), 0o700);
         }
+    }
+
+    #[test]
+    fn what_was_left_behind_long_ago_is_taken_away_and_nothing_else() {
+        let folder = tempfile::tempdir().unwrap();
+        let kept = Spill::new(folder.path()).write("tool", "txt", b"x").unwrap();
+        let other = folder.path().join("notes-of-mine.txt");
+        fs::write(&other, "mine").unwrap();
+        sweep(folder.path(), SystemTime::now() + OLD / 2);
+        assert!(kept.exists());
+        sweep(folder.path(), SystemTime::now() + OLD * 2);
+        assert!(!kept.exists() && other.exists());
     }
 }

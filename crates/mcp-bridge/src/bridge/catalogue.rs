@@ -1,6 +1,7 @@
 //! What servers offered last time, so that nothing has to be started in order to be found.
 
 use std::{
+    io,
     path::PathBuf,
     sync::Arc,
     time::{SystemTime, UNIX_EPOCH},
@@ -54,19 +55,25 @@ impl Core {
         origin.ttl_ms = ttl.and_then(|ttl| u64::try_from(ttl).ok());
         let definitions = tools.iter().map(|tool| tool.raw.clone());
         let Ok(catalogue) = Catalogue::new(&*server.name, origin, definitions) else { return };
-        let store = move || {
-            let folder = path.parent().map_or(Ok(()), make_private);
-            if let Err(error) = folder.and_then(|()| catalogue.store(&path)) {
-                tracing::debug!(%error, "a catalogue could not be kept");
+        self.write_soon(move || {
+            path.parent().map_or(Ok(()), make_private)?;
+            catalogue.store(&path)
+        });
+    }
+
+    /// Writes a file without anybody waiting for it, but whoever ends the bridge.
+    pub(super) fn write_soon(&self, write: impl FnOnce() -> io::Result<()> + Send + 'static) {
+        let writing = tokio::task::spawn_blocking(move || {
+            if let Err(error) = write() {
+                tracing::debug!(%error, "what a server offers could not be kept");
             }
-        };
-        let writing = tokio::task::spawn_blocking(store);
+        });
         let mut writes = crate::server::lock(&self.writes);
         writes.retain(|write| !write.is_finished());
         writes.push(writing);
     }
 
-    fn path(&self, server: &Server) -> Option<PathBuf> {
+    pub(super) fn path(&self, server: &Server) -> Option<PathBuf> {
         let folder = self.options.catalogue.as_ref()?;
         let mut name = crate::name::sanitise(&server.name);
         if name != *server.name {

@@ -98,11 +98,15 @@ impl Bridge {
         all
     }
 
-    /// The prompts of connected servers, as commands.
+    /// The prompts of connected servers as commands, and those that are remembered of servers at rest.
     pub fn commands(&self) -> Vec<Command> {
         let mut commands = Vec::new();
         for server in self.core.servers() {
-            let prompts = server.live().prompts.clone();
+            let prompts = if server.is_resting() {
+                server.offers().prompts.clone().unwrap_or_default()
+            } else {
+                server.live().prompts.clone()
+            };
             for prompt in prompts.iter() {
                 let key = format!("\0prompt:{}", prompt.name);
                 let name = self
@@ -176,44 +180,52 @@ impl Bridge {
         client.complete(target, argument, value, others).await
     }
 
-    /// The resources of every connected server; one that cannot list its own has none.
+    /// The servers at rest of which it is not known what they offer besides tools. Connecting one, and
+    /// asking for what it has, makes it known, also to later processes that share the
+    /// [catalogue](crate::BridgeOptions::catalogue).
+    pub fn unlisted(&self) -> Vec<Arc<str>> {
+        let is_unlisted =
+            |server: &&Arc<Server>| server.is_resting() && !server.offers().is_complete();
+        self.core.servers().iter().filter(is_unlisted).map(|server| server.name.clone()).collect()
+    }
+
+    /// The resources of every connected server, and those that are remembered of servers at rest. One that
+    /// cannot list its own has none.
     pub async fn resources(&self) -> Vec<ResourceRef> {
         let mut all = Vec::new();
-        for (server, list) in super::resources::of_each(self.core.servers()).await {
+        for (server, list) in super::resources::of_each(&self.core, self.core.servers()).await {
             match list {
-                Ok(list) => all.extend(
-                    list.into_iter()
-                        .map(|resource| ResourceRef { server: server.name.clone(), resource }),
-                ),
+                Ok(list) => all.extend(list.iter().map(|resource| ResourceRef {
+                    server: server.name.clone(),
+                    resource: resource.clone(),
+                })),
                 Err(error) => tracing::debug!(server = %server.name, %error, "no resources"),
             }
         }
         all
     }
 
-    /// The families of resources of every connected server.
+    /// The families of resources of every connected server, and those that are remembered.
     pub async fn resource_templates(&self) -> Vec<TemplateRef> {
         let mut all = Vec::new();
-        for (server, client) in self.readable() {
-            match client.list_resource_templates().await {
-                Ok(list) => all.extend(
-                    list.into_iter()
-                        .map(|template| TemplateRef { server: server.name.clone(), template }),
-                ),
-                Err(error) => tracing::debug!(server = %server.name, %error, "no templates"),
-            }
+        for server in self.core.servers() {
+            let templates = match server.readable() {
+                Some(client) => {
+                    let Some(list) = super::resources::families(&client).await else { continue };
+                    self.core.note_offers(&server, |offers| offers.templates = Some(list.clone()));
+                    list
+                }
+                None if server.is_resting() => {
+                    server.offers().templates.clone().unwrap_or_default()
+                }
+                None => continue,
+            };
+            all.extend(templates.iter().map(|template| TemplateRef {
+                server: server.name.clone(),
+                template: template.clone(),
+            }));
         }
         all
-    }
-
-    /// The connected servers that have something to read.
-    fn readable(&self) -> Vec<(Arc<Server>, Client)> {
-        let readable = |server: Arc<Server>| {
-            let has =
-                server.live().profile.as_ref().is_some_and(|p| p.capabilities.resources.is_some());
-            server.client().filter(|_| has).map(|client| (server, client))
-        };
-        self.core.servers().into_iter().filter_map(readable).collect()
     }
 
     /// Does something, and lets `owner` answer what this server asks meanwhile. Calls of tools have that
@@ -257,6 +269,12 @@ impl Bridge {
 }
 
 impl Server {
+    /// The connection, if there is something to read on it.
+    pub(crate) fn readable(&self) -> Option<Client> {
+        let has = self.live().profile.as_ref().is_some_and(|p| p.capabilities.resources.is_some());
+        self.client().filter(|_| has)
+    }
+
     /// The connection, for what is no tool call.
     pub(crate) async fn ready_client(&self) -> Result<mcp_client::Client, CallError> {
         self.ready(&CallContext::default()).await.map_err(|_| CallError::Closed {

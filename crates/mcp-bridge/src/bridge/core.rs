@@ -93,6 +93,7 @@ impl Core {
         let login = Arc::new(Registered::host(Arc::new(LoginTool::new(login, &server))));
         self.registry.set_login(&name, login);
         self.remembered(&server);
+        self.recall_offers(&server);
         // Whoever looks next sees what is known of it, whether or not its supervisor has run by then.
         self.show(&server, &life, None);
         lock(&self.servers).push(server.clone());

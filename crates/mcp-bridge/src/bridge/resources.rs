@@ -4,7 +4,8 @@ use std::sync::{Arc, Weak};
 
 use futures_core::future::BoxFuture;
 use mcp_client::{
-    CallError, Content, Delivery, Listing, RawJson, ReadResourceResult, Resource, ResourceContents,
+    CallError, Client, Content, Delivery, ErrorObject, RawJson, ReadResourceResult, Resource,
+    ResourceContents, ResourceTemplate,
 };
 use serde_json::{Value, json};
 
@@ -67,7 +68,10 @@ impl Tool for ResourceTool {
     fn call(&self, arguments: RawJson, context: CallContext) -> BoxFuture<'_, ToolOutcome> {
         let arguments: Value = serde_json::from_str(arguments.as_str()).unwrap_or_default();
         Box::pin(async move {
-            let mut servers = self.core.upgrade().map(|core| core.servers()).unwrap_or_default();
+            let Some(core) = self.core.upgrade() else {
+                return ToolOutcome::error("this bridge is gone");
+            };
+            let mut servers = core.servers();
             if let Some(lease) = &context.lease {
                 servers.retain(|server| lease.admits_resources_of(&server.name));
             }
@@ -77,7 +81,7 @@ impl Tool for ResourceTool {
                     if let Some(only) = text("server") {
                         servers.retain(|server| *server.name == only);
                     }
-                    list(servers).await
+                    list(&core, servers).await
                 }
                 Kind::Read => {
                     let (server, uri) = (text("server"), text("uri").unwrap_or_default());
@@ -93,30 +97,62 @@ impl Tool for ResourceTool {
     }
 }
 
-/// What each connected server has to read, in their order. All are asked at once, so a slow one keeps
-/// nobody waiting but once.
-pub(super) async fn of_each(servers: Vec<Arc<Server>>) -> Vec<(Arc<Server>, Listed)> {
+/// What each connected server has to read, and what is remembered of those at rest, in their order. All are
+/// asked at once, so a slow one keeps nobody waiting but once.
+pub(super) async fn of_each(
+    core: &Core,
+    servers: Vec<Arc<Server>>,
+) -> Vec<(Arc<Server>, Readable)> {
     let mut asking = tokio::task::JoinSet::new();
+    let mut all: Vec<(usize, Arc<Server>, Readable)> = Vec::with_capacity(servers.len());
     for (at, server) in servers.into_iter().enumerate() {
-        let has_some =
-            server.live().profile.as_ref().is_some_and(|p| p.capabilities.resources.is_some());
-        if let Some(client) = server.client().filter(|_| has_some) {
-            asking.spawn(async move { (at, server, client.list_resources().await) });
+        if let Some(client) = server.readable() {
+            asking.spawn(async move {
+                let listed = client.list_resources().await;
+                let is_known = server.offers().templates.is_some();
+                let templates = if is_known { None } else { families(&client).await };
+                (at, server, listed, templates)
+            });
+        } else if server.is_resting()
+            && let Some(known) = server.offers().resources.clone()
+        {
+            all.push((at, server.clone(), Ok(known)));
         }
     }
-    let mut all: Vec<(usize, Arc<Server>, Listed)> = Vec::with_capacity(asking.len());
     while let Some(listed) = asking.join_next().await {
-        all.extend(listed);
+        let Ok((at, server, listed, templates)) = listed else { continue };
+        let listed = listed.map(|list| Arc::new(list.items));
+        core.note_offers(&server, |offers| {
+            offers.resources = listed.as_ref().ok().cloned().or(offers.resources.take());
+            offers.templates = templates.or(offers.templates.take());
+        });
+        all.push((at, server, listed));
     }
     all.sort_by_key(|(at, ..)| *at);
     all.into_iter().map(|(_, server, list)| (server, list)).collect()
 }
 
-type Listed = Result<Listing<Resource>, CallError>;
+/// A server's families of resources; `None` if it could not say.
+pub(super) async fn families(client: &Client) -> Option<Arc<Vec<ResourceTemplate>>> {
+    match client.list_resource_templates().await {
+        Ok(list) => Some(Arc::new(list.items)),
+        // One that has resources need not have families of them.
+        Err(CallError::Rejected(error)) if error.code == ErrorObject::METHOD_NOT_FOUND => {
+            Some(Arc::default())
+        }
+        Err(CallError::Unsupported(_)) => Some(Arc::default()),
+        Err(error) => {
+            tracing::debug!(%error, "no families of resources");
+            None
+        }
+    }
+}
 
-async fn list(servers: Vec<Arc<Server>>) -> ToolOutcome {
+type Readable = Result<Arc<Vec<Resource>>, CallError>;
+
+async fn list(core: &Core, servers: Vec<Arc<Server>>) -> ToolOutcome {
     let mut all = Vec::new();
-    for (server, list) in of_each(servers).await {
+    for (server, list) in of_each(core, servers).await {
         match list {
             Ok(list) => all.extend(list.iter().take(MOST).map(|resource| {
                 json!({"server": &*server.name, "uri": resource.uri,

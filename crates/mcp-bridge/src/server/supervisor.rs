@@ -217,11 +217,18 @@ impl Supervisor {
     /// Makes known what a server lists. Returns how many tools it has.
     fn publish(&mut self, lists: Lists) -> usize {
         let Some(core) = self.core.upgrade() else { return 0 };
+        let prompts = Arc::new(lists.prompts);
         let has_resources = {
             let mut live = self.server.live();
-            live.prompts = Arc::new(lists.prompts);
+            live.prompts = prompts.clone();
             live.profile.as_ref().is_some_and(|profile| profile.capabilities.resources.is_some())
         };
+        core.note_offers(&self.server, |offers| {
+            offers.prompts = Some(prompts);
+            if !has_resources {
+                (offers.resources, offers.templates) = (Some(Arc::default()), Some(Arc::default()));
+            }
+        });
         core.registry.has_resources(&self.server.name, has_resources);
         core.publish(&self.server, &lists.tools, Whence::Server)
     }

@@ -3,12 +3,13 @@
 use std::{
     collections::BTreeMap,
     fmt, fs,
-    io::Write,
     path::{Path, PathBuf},
     sync::{Mutex, PoisonError},
 };
 
 use serde_json::{Value, json};
+
+use crate::folder::{lock_beside, replace_private};
 
 /// Tools the user has approved for good: each with the definition it had then.
 ///
@@ -74,36 +75,13 @@ impl ToolApprovals {
     /// In a file, which is made when first needed.
     pub fn load(path: impl Into<PathBuf>) -> Result<Self, ToolApprovalsError> {
         let path = path.into();
-        let text = match fs::read_to_string(&path) {
-            Ok(text) => text,
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-                return Ok(Self { path: Some(path), approved: Mutex::default() });
-            }
-            Err(error) => return Err(ToolApprovalsError::Io(path, error)),
-        };
-        let Ok(Value::Object(entries)) = serde_json::from_str(&text) else {
-            return Err(ToolApprovalsError::Malformed(path));
-        };
-        let field = |entry: &Value, name: &str| entry.get(name)?.as_str().map(str::to_owned);
-        let mut approved = BTreeMap::new();
-        for (permission, entry) in &entries {
-            let (hash, definition) = (field(entry, "hash"), field(entry, "definition"));
-            let (Some(hash), Some(definition)) = (hash, definition) else {
-                return Err(ToolApprovalsError::Malformed(path));
-            };
-            approved.insert(permission.clone(), Approved { hash, definition });
-        }
-        Ok(Self { path: Some(path), approved: Mutex::new(approved) })
+        let approved = Mutex::new(read(&path)?);
+        Ok(Self { path: Some(path), approved })
     }
 
     /// Takes an approval back.
     pub fn revoke(&self, permission: &str) {
-        let text = {
-            let mut approved = self.lock();
-            approved.remove(permission);
-            encode(&approved)
-        };
-        self.save(&text);
+        self.change(|approved| drop(approved.remove(permission)));
     }
 
     /// The permissions of everything that is approved.
@@ -121,18 +99,22 @@ impl ToolApprovals {
 
     /// Remembers what was approved. Blocks for as long as a small file takes.
     pub(crate) fn approve(&self, permission: &str, hash: &str, definition: &str) {
-        let text = {
-            let mut approved = self.lock();
-            let entry = Approved { hash: hash.into(), definition: definition.into() };
-            approved.insert(permission.into(), entry);
-            encode(&approved)
-        };
-        self.save(&text);
+        let entry = Approved { hash: hash.into(), definition: definition.into() };
+        self.change(|approved| drop(approved.insert(permission.into(), entry)));
     }
 
-    fn save(&self, text: &str) {
-        let Some(path) = &self.path else { return };
-        if let Err(error) = write(path, text) {
+    /// Makes one change, to what stands in the file now: what another process approved stays, and what it
+    /// took back does not come back.
+    fn change(&self, change: impl FnOnce(&mut BTreeMap<String, Approved>)) {
+        let mut approved = self.lock();
+        let Some(path) = &self.path else { return change(&mut approved) };
+        // If it cannot be had, the change is made all the same: the user is waiting.
+        let _held = lock_beside(path).ok();
+        if let Ok(now) = read(path) {
+            *approved = now;
+        }
+        change(&mut approved);
+        if let Err(error) = replace_private(path, encode(&approved).as_bytes()) {
             tracing::warn!(%error, "approvals could not be kept");
         }
     }
@@ -148,16 +130,22 @@ fn encode(approved: &BTreeMap<String, Approved>) -> String {
     Value::Object(all).to_string()
 }
 
-fn write(path: &Path, text: &str) -> std::io::Result<()> {
-    let beside = path.with_extension(format!("{:016x}.tmp", crate::trace::random()));
-    let mut options = fs::OpenOptions::new();
-    options.write(true).create_new(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    let mut file = options.open(&beside)?;
-    file.write_all(text.as_bytes())?;
-    file.sync_all()?;
-    fs::rename(&beside, path)
+fn read(path: &Path) -> Result<BTreeMap<String, Approved>, ToolApprovalsError> {
+    let text = match fs::read_to_string(path) {
+        Ok(text) => text,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(BTreeMap::new()),
+        Err(error) => return Err(ToolApprovalsError::Io(path.to_owned(), error)),
+    };
+    let malformed = || ToolApprovalsError::Malformed(path.to_owned());
+    let Ok(Value::Object(entries)) = serde_json::from_str(&text) else { return Err(malformed()) };
+    let field = |entry: &Value, name: &str| entry.get(name)?.as_str().map(str::to_owned);
+    let mut approved = BTreeMap::new();
+    for (permission, entry) in entries {
+        let (hash, definition) = (field(&entry, "hash"), field(&entry, "definition"));
+        let (Some(hash), Some(definition)) = (hash, definition) else { return Err(malformed()) };
+        approved.insert(permission, Approved { hash, definition });
+    }
+    Ok(approved)
 }
 
 #[cfg(test)]
@@ -177,5 +165,21 @@ mod tests {
         assert_eq!(ToolApprovals::load(&path).unwrap().permissions().len(), 0);
         fs::write(&path, "[]").unwrap();
         assert!(matches!(ToolApprovals::load(&path), Err(ToolApprovalsError::Malformed(_))));
+    }
+
+    #[test]
+    fn two_processes_keep_each_others_decisions() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("approved.json");
+        let (one, other) =
+            (ToolApprovals::load(&path).unwrap(), ToolApprovals::load(&path).unwrap());
+        one.approve("mcp:a:b", "h", "{}");
+        other.approve("mcp:c:d", "h", "{}");
+        assert_eq!(ToolApprovals::load(&path).unwrap().permissions(), ["mcp:a:b", "mcp:c:d"]);
+        // What was taken back elsewhere must not come back with our next change.
+        other.revoke("mcp:a:b");
+        one.approve("mcp:e:f", "h", "{}");
+        assert_eq!(one.permissions(), ["mcp:c:d", "mcp:e:f"]);
+        assert_eq!(ToolApprovals::load(&path).unwrap().permissions(), one.permissions());
     }
 }

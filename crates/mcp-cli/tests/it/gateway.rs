@@ -48,6 +48,33 @@ fn who_asks_only_once_sees_everything_on_the_first_run_too() {
 }
 
 #[test]
+fn what_is_remembered_is_listed_without_starting_anything() {
+    let machine = Machine::new();
+    let program = format!("echo x >> {}/starts; exec {MCP} demo --stdio", machine.home().display());
+    let added = machine.run(["add", "-s", "user", "demo", "--", "sh", "-c", &program]);
+    assert_eq!(added.code, 0, "{}", added.stderr);
+    let list = |gateway: &mut Gateway| {
+        let mut count = |method: &str, key: &str| {
+            gateway.ask(method, &json!({}))["result"][key].as_array().map(Vec::len)
+        };
+        assert_eq!(count("prompts/list", "prompts"), Some(1));
+        assert_eq!(count("resources/list", "resources"), Some(1));
+        assert_eq!(count("resources/templates/list", "resourceTemplates"), Some(0));
+    };
+    let mut first = Gateway::start(&machine, &["--trust-host"], &json!({}));
+    list(&mut first);
+    first.end();
+    assert_eq!(machine.read("starts"), "x\n");
+    let mut second = Gateway::start(&machine, &["--trust-host"], &json!({}));
+    list(&mut second);
+    assert_eq!(machine.read("starts"), "x\n", "everything is known from last time");
+    let read = second.ask("resources/read", &json!({"uri": "demo://guide"}));
+    assert!(read["result"]["contents"][0]["text"].is_string(), "{read}");
+    assert_eq!(machine.read("starts"), "x\nx\n", "reading starts it");
+    second.end();
+}
+
+#[test]
 fn a_server_that_is_only_remembered_is_started_for_what_it_has_besides_tools() {
     let machine = machine();
     for (method, key) in [("resources/list", "resources"), ("prompts/list", "prompts")] {

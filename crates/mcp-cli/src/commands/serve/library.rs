@@ -7,8 +7,8 @@ use std::{
 };
 
 use mcp_bridge::{
-    BoxFuture, Bridge, Call, CompletionOf, CompletionQuestion, Completions, Prompts, Resources,
-    ServeError,
+    BoxFuture, Bridge, Call, CompletionOf, CompletionQuestion, Completions, Detail, Prompts,
+    Resources, ServeError, ServerStatus,
 };
 use mcp_client::{
     CallError, Completion, GetPromptResult, Prompt, Resource, ResourceContents, ResourceTemplate,
@@ -72,16 +72,23 @@ async fn listen(stock: Stock, uri: String, tell: mpsc::Sender<String>) {
 }
 
 impl Stock {
-    /// Starts what does not run yet: only tools are remembered from last time.
+    /// Starts what does not run yet and is not remembered from last time, and waits for what is starting.
     async fn open(&self) {
-        let asleep: Vec<_> =
-            self.0.status().into_iter().filter(|status| !is_settled(status)).collect();
-        for status in &asleep {
-            self.0.connect(&status.name);
+        let unlisted = self.0.unlisted();
+        for server in &unlisted {
+            self.0.connect(server);
         }
+        let is_starting = |status: &ServerStatus| {
+            unlisted.contains(&status.name) || matches!(status.detail, Detail::Connecting { .. })
+        };
+        let starting: Vec<_> = self.0.status().into_iter().filter(is_starting).collect();
         let all = async {
-            for status in &asleep {
+            for status in &starting {
                 self.0.wait_for(&status.name, is_settled).await;
+            }
+            if !unlisted.is_empty() {
+                // Whatever it is that was asked for: next time nothing has to be started for it.
+                self.0.resources().await;
             }
         };
         // Whoever is late is announced when it comes.

@@ -34,10 +34,10 @@ pub(super) fn read_command() -> Command {
         )
 }
 
-/// Connects one server, or all: resources are asked for, never remembered.
+/// Connects one server, or all of which it is not remembered what they have.
 pub(super) async fn connect(app: &App, bridge: &Bridge, server: &str) -> Result<(), Problem> {
     let names: Vec<String> = if server.is_empty() {
-        bridge.status().iter().map(|status| status.name.to_string()).collect()
+        bridge.unlisted().iter().map(ToString::to_string).collect()
     } else {
         app.config.server(server)?;
         vec![server.to_owned()]

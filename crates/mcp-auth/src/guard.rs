@@ -267,9 +267,11 @@ impl fmt::Debug for Guard {
     }
 }
 
-/// Whether a URL is one a browser may be sent to: encrypted, or on this machine.
+/// Whether a URL is one a browser may be sent to: encrypted, or on this machine. It names no user: people are
+/// shown it, and many would read `https://bank.test@evil.test` as the wrong one of the two.
 pub(crate) fn is_fit_for_browser(url: &str) -> bool {
     Url::parse(url).is_ok_and(|url| match url.scheme() {
+        _ if !url.username().is_empty() || url.password().is_some() => false,
         "https" => url.has_host(),
         "http" => match url.host() {
             Some(Host::Domain(name)) => is_local_name(name),

@@ -145,7 +145,11 @@ fn browsers_are_sent_to_web_pages_only() {
     for fit in ["https://a.test/x", "http://localhost:1/", "http://[::1]/", "http://127.0.0.1/"] {
         assert!(is_fit_for_browser(fit), "{fit}");
     }
-    for unfit in ["javascript:alert(1)", "data:text/html,x", "file:///x", "http://a.test/", "x"] {
+    let users = ["https://a.test@evil.test/", "https://:p@a.test/", "http://u@localhost/"];
+    for unfit in ["javascript:alert(1)", "data:text/html,x", "file:///x", "http://a.test/", "x"]
+        .into_iter()
+        .chain(users)
+    {
         assert!(!is_fit_for_browser(unfit), "{unfit}");
     }
 }

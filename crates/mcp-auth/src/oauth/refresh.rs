@@ -76,7 +76,7 @@ impl Shared {
                     }
                     // The secret of a configured client may be mended, and others may have the right one.
                     "invalid_client" | "unauthorized_client" if self.has_registered(&login) => {
-                        registration::forget(vault, &login.issuer).await?;
+                        registration::forget(vault, &self.registrar(&login.issuer)).await?;
                         self.drop_generation(&login).await?;
                         return Err(LoginError::Ended);
                     }

@@ -25,16 +25,17 @@ pub(crate) struct Applicant<'a> {
     pub(crate) scope: Option<&'a str>,
 }
 
-/// Registers dynamically, or uses the registration that was made before at this issuer for the same
-/// redirect.
+/// Registers dynamically, or uses the registration that was made before with this `registrar`, which is the
+/// issuer where that is certain, for the same redirect.
 pub(crate) async fn register(
     fetch: &Fetch,
     vault: &Vault,
     server: &ServerMetadata,
+    registrar: &str,
     applicant: &Applicant<'_>,
 ) -> Result<Client, LoginError> {
     let endpoint = server.registration_endpoint.as_deref().ok_or(LoginError::NoClientId)?;
-    let key = stored_under(&server.issuer);
+    let key = stored_under(registrar);
     if let Some(client) = stored(vault, &key, applicant).await {
         return Ok(client);
     }
@@ -56,14 +57,14 @@ pub(crate) async fn register(
 }
 
 /// Forgets a registration that its server no longer knows.
-pub(crate) async fn forget(vault: &Vault, issuer: &str) -> Result<(), LoginError> {
-    vault.store().delete(&stored_under(issuer)).await?;
+pub(crate) async fn forget(vault: &Vault, registrar: &str) -> Result<(), LoginError> {
+    vault.store().delete(&stored_under(registrar)).await?;
     Ok(())
 }
 
 /// Registrations belong to the issuer, whichever MCP server led there.
-fn stored_under(issuer: &str) -> Key {
-    Key::new("", issuer, "registration")
+fn stored_under(registrar: &str) -> Key {
+    Key::new("", registrar, "registration")
 }
 
 /// A registration from before. A store that cannot be read has none: registering again is cheap.

@@ -8,6 +8,8 @@ mod canary;
 #[cfg(test)]
 mod code_flow;
 #[cfg(test)]
+mod configured;
+#[cfg(test)]
 mod dpop;
 #[cfg(test)]
 mod hammer;

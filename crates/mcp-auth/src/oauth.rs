@@ -142,6 +142,11 @@ impl OAuth {
         self.shared.logout().await
     }
 
+    /// Whether it takes a person to log in. If not, it happens by itself whenever a token is wanted.
+    pub fn takes_a_person(&self) -> bool {
+        self.shared.options.grant.is_interactive()
+    }
+
     /// Whether a login is stored, or a token in hand.
     pub async fn is_logged_in(&self) -> Result<bool, LoginError> {
         if self.shared.session().held.as_ref().is_some_and(|held| held.is_alive(Instant::now())) {

@@ -20,6 +20,8 @@ mod keyrings;
 #[cfg(test)]
 mod machine;
 #[cfg(test)]
+mod proxied;
+#[cfg(test)]
 mod refresh;
 #[cfg(test)]
 mod sockets;

@@ -184,11 +184,15 @@ pub(super) fn is_about(resource: &str, endpoint: &str) -> bool {
     path.strip_prefix(prefix).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
-/// The endpoint as a resource indicator: no fragment, no query, no slash at the end.
+/// The endpoint as a resource indicator: no fragment, no query, no slash at the end. And no user, since others
+/// are told it.
 pub(super) fn canonical(endpoint: &str) -> String {
     let Ok(mut url) = Url::parse(endpoint) else { return endpoint.to_owned() };
     url.set_fragment(None);
     url.set_query(None);
+    // Neither can fail for a URL with a host, and others have none to remove.
+    let _ = url.set_username("");
+    let _ = url.set_password(None);
     url.as_str().trim_end_matches('/').to_owned()
 }
 
@@ -257,5 +261,6 @@ mod tests {
     fn a_resource_indicator_has_no_decoration() {
         assert_eq!(canonical("HTTPS://A.test/mcp/?x#y"), "https://a.test/mcp");
         assert_eq!(canonical("https://a.test"), "https://a.test");
+        assert_eq!(canonical("https://me:canary@a.test/mcp?key=canary"), "https://a.test/mcp");
     }
 }

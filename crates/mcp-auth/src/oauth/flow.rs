@@ -267,8 +267,11 @@ impl Shared {
         };
         let vault = &self.options.vault;
         let server = self.shelf.server.clone();
+        let is_renewable = login.is_some();
         if let Err(error) = self.store_login(&issuer, login).await {
-            self.tell_not_stored(&error);
+            self.tell_not_stored(&error.to_string());
+        } else if !is_renewable {
+            self.tell_not_stored("the server gave nothing to renew it with");
         }
         vault.needs_auth().clear(&server).await;
         vault.on_event().tell(&AuthEvent::LoggedIn { server });

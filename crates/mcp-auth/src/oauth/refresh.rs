@@ -161,7 +161,7 @@ impl Shared {
             (Err(_), None) => Some(Unsaved::new(renewed, Some(before.to_owned()))),
         };
         if let Err(error) = saved {
-            self.tell_not_stored(&error);
+            self.tell_not_stored(&error.to_string());
         }
     }
 
@@ -178,8 +178,8 @@ impl Shared {
         })
     }
 
-    pub(super) fn tell_not_stored(&self, error: &LoginError) {
-        let (server, reason) = (self.shelf.server.clone(), error.to_string());
+    pub(super) fn tell_not_stored(&self, reason: &str) {
+        let (server, reason) = (self.shelf.server.clone(), reason.to_owned());
         self.options.vault.on_event().tell(&AuthEvent::NotStored { server, reason });
     }
 

@@ -178,9 +178,21 @@ impl Shared {
         let client = self.client(plan, Some(&uri), "authorization_code").await?;
         let begun = authorize_url::begin(server, &client.id, &uri, resource, &plan.scopes)?;
         let visit = Visit::new(&begun.url, &begun.expected);
+        let registrar = self.has_registered(&client).then(|| self.registrar(&server.issuer));
+        // A server that has forgotten a client tells the person and not us, so one that comes to nothing
+        // is not used again.
+        if let Some(registrar) = &registrar
+            && let Err(error) = registration::forget(&self.options.vault, registrar).await
+        {
+            tracing::debug!(%error, "a client registration was not forgotten");
+        }
         let redirected = redirect.visit(visit).await?;
         // State and issuer are checked here, before the code goes anywhere.
-        let code = begun.expected.code(redirected.expose())?;
+        let code = begun.expected.code(redirected.expose());
+        if let (Some(registrar), Ok(_) | Err(LoginError::Denied(_))) = (&registrar, &code) {
+            registration::keep(&self.options.vault, registrar, &client, Some(&uri)).await;
+        }
+        let code = code?;
         let form = Form::new("authorization_code")
             .with("code", code.expose())
             .with("redirect_uri", &uri)
@@ -195,13 +207,23 @@ impl Shared {
             Gain::Form(form) => self.ask_for_token(&plan, &client, form, "a token").await,
             Gain::Token(response) => Ok(response),
         };
-        if let Err(LoginError::Refused { refusal, .. }) = &response
+        match response {
+            Ok(response) => self.keep_login(plan, client, response).await,
+            Err(error) => Err(self.disown(error, &plan).await),
+        }
+    }
+
+    /// Forgets a client that the server does not know any more, if that is what the error says.
+    pub(super) async fn disown(&self, error: LoginError, plan: &Plan) -> LoginError {
+        if let LoginError::Refused { refusal, .. } = &error
             && matches!(refusal.code.as_str(), "invalid_client" | "unauthorized_client")
         {
             let registrar = self.registrar(&plan.found.server.issuer);
-            registration::forget(&self.options.vault, &registrar).await?;
+            if let Err(failed) = registration::forget(&self.options.vault, &registrar).await {
+                return failed;
+            }
         }
-        self.keep_login(plan, client, response?).await
+        error
     }
 
     pub(super) async fn ask_for_token(

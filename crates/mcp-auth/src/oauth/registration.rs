@@ -26,7 +26,8 @@ pub(crate) struct Applicant<'a> {
 }
 
 /// Registers dynamically, or uses the registration that was made before with this `registrar`, which is the
-/// issuer where that is certain, for the same redirect.
+/// issuer where that is certain, for the same redirect. Nothing is stored until it has been of use: see
+/// [`keep`].
 pub(crate) async fn register(
     fetch: &Fetch,
     vault: &Vault,
@@ -46,14 +47,17 @@ pub(crate) async fn register(
     request.body = Secret::new(body.to_string());
     let answer = fetch.send(request, ASKING).await?;
     let document = read(&answer)?;
-    let client = Client::from_registration(&document, method)
-        .ok_or(LoginError::BadDocument { what: ASKING, why: "the answer has no `client_id`" })?;
-    let record = json!({ "client": client.to_json(), "redirect": applicant.redirect_uri });
-    // A registration that cannot be kept is made again next time.
-    if let Err(error) = vault.store().set(&key, Secret::new(record.to_string())).await {
+    Client::from_registration(&document, method)
+        .ok_or(LoginError::BadDocument { what: ASKING, why: "the answer has no `client_id`" })
+}
+
+/// Stores a registration that its server has answered to. One that cannot be kept is made again next time.
+pub(crate) async fn keep(vault: &Vault, registrar: &str, client: &Client, redirect: Option<&str>) {
+    let record = json!({ "client": client.to_json(), "redirect": redirect });
+    let (key, record) = (stored_under(registrar), Secret::new(record.to_string()));
+    if let Err(error) = vault.store().set(&key, record).await {
         tracing::warn!(%error, "a client registration was not stored");
     }
-    Ok(client)
 }
 
 /// Forgets a registration that its server no longer knows.

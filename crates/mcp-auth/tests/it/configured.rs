@@ -402,3 +402,31 @@ async fn a_server_that_moved_is_followed_with_a_client_that_was_configured_anew(
     assert!(matches!(old, LoginError::IssuerChanged), "{old}");
     host.twin(client("new")).auth.login(&browser(&world)).await.unwrap();
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_client_that_its_server_has_forgotten_is_registered_again() {
+    let world = Arc::new(World::new());
+    let fixed = "http://127.0.0.1:8080/callback";
+    let host = Host::with(&world, |options| options.redirect_uri = Some(fixed.to_owned()));
+    let registered = || world.look(|authority| authority.registrations.len());
+    for _ in 0..2 {
+        host.auth.login(&browser(&world)).await.unwrap();
+        assert_eq!(registered(), 1, "one that works is used again");
+    }
+    // The server tells the person, who gives up.
+    world.authority(|authority| authority.clients.clear());
+    world.script(&format!("GET {PAGE}"), Reply::status(400));
+    host.auth.login(&browser(&world)).await.unwrap_err();
+    world.unscript(&format!("GET {PAGE}"));
+    host.auth.login(&browser(&world)).await.unwrap();
+    assert_eq!(registered(), 2);
+    // With a code it is us who are told.
+    host.auth.login_with_code(&browser(&world)).await.unwrap();
+    assert_eq!(registered(), 3, "for no redirect at all");
+    let refusal = Reply::json(401, &json!({ "error": "invalid_client" }));
+    world.script("POST https://as.test/device", refusal);
+    host.auth.login_with_code(&browser(&world)).await.unwrap_err();
+    world.unscript("POST https://as.test/device");
+    host.auth.login_with_code(&browser(&world)).await.unwrap();
+    assert_eq!(registered(), 4);
+}

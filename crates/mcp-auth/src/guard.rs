@@ -79,11 +79,15 @@ impl Zone {
             | [0, 0, 0, 0, 0xffff, 0, high, low]
             | [0x64, 0xff9b, 0, 0, 0, 0, high, low]
             | [0x2002, high, low, ..] => embedded(high, low),
-            [0xfd00, 0xec2, 0, 0, 0, 0, 0, 0x254]
+            // Metadata services of clouds, inside the range of unique local addresses.
+            [0xfd00, 0xec2 | 0xc1, 0, 0, ..]
+            | [0xfd20, 0xce, 0, 0, ..]
             | [0xfe80..=0xffff, ..]
             | [0x2001, 0xdb8 | 0, ..]
-            | [0x100, 0, 0, 0, ..] => Self::Special,
-            [0xfc00..=0xfdff, ..] | [0x64, 0xff9b, 1, ..] => Self::Private,
+            | [0x100, 0, 0, 0, ..]
+            // NAT64 of a network's own (RFC 8215), which may put the IPv4 address anywhere inside.
+            | [0x64, 0xff9b, 1, ..] => Self::Special,
+            [0xfc00..=0xfdff, ..] => Self::Private,
             _ => Self::Public,
         }
     }
@@ -248,14 +252,15 @@ impl Guard {
         Ok(())
     }
 
-    /// The server answered at [`home`](Self::home), over TLS and with a certificate for its name. From now
-    /// on it may lead to its neighbours.
+    /// The server answered at [`home`](Self::home), over TLS and with a certificate for its name, from one of
+    /// the addresses that were judged and not through a proxy, which has a name server of its own. From now on
+    /// it may lead to its neighbours.
     pub fn prove_home(&self) {
         if let Home::Named(named) = &*self.home
             && named.is_encrypted
         {
             let mut found = named.found.lock().unwrap_or_else(PoisonError::into_inner);
-            // Behind a proxy nobody knows where it answered from.
+            // Where only a proxy knows its addresses, nobody knows where it answered from.
             found.is_proven = found.zone.is_some();
         }
     }
@@ -267,9 +272,11 @@ impl fmt::Debug for Guard {
     }
 }
 
-/// Whether a URL is one a browser may be sent to: encrypted, or on this machine.
+/// Whether a URL is one a browser may be sent to: encrypted, or on this machine. It names no user: people are
+/// shown it, and many would read `https://bank.test@evil.test` as the wrong one of the two.
 pub(crate) fn is_fit_for_browser(url: &str) -> bool {
     Url::parse(url).is_ok_and(|url| match url.scheme() {
+        _ if !url.username().is_empty() || url.password().is_some() => false,
         "https" => url.has_host(),
         "http" => match url.host() {
             Some(Host::Domain(name)) => is_local_name(name),

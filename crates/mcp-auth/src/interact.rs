@@ -2,11 +2,13 @@
 
 pub(crate) mod loopback;
 pub(crate) mod paste;
+pub(crate) mod redirect;
 
 use std::{fmt, io, time::Duration};
 
 use mcp_transport::BoxFuture;
 
+use self::redirect::RedirectUri;
 use crate::{
     oauth::{callback::Expected, error::LoginError},
     secret::Secret,
@@ -15,8 +17,12 @@ use crate::{
 /// How a login reaches the person. Implemented by [`LoopbackBrowser`](crate::LoopbackBrowser) and
 /// [`Paste`](crate::Paste), and by hosts with a window of their own.
 pub trait Interact: Send + Sync + fmt::Debug {
-    /// Gets ready to receive a redirect, before the authorization server hears its address.
-    fn prepare(&self) -> BoxFuture<'_, Result<Box<dyn Redirect>, InteractError>>;
+    /// Gets ready to receive a redirect, before the authorization server hears its address: at `fixed`, if
+    /// the client is registered with that one, or else wherever it suits.
+    fn prepare<'a>(
+        &'a self,
+        fixed: Option<&'a RedirectUri>,
+    ) -> BoxFuture<'a, Result<Box<dyn Redirect>, InteractError>>;
 
     /// Shows the person which code to enter where. Returns once it is shown.
     fn show_code<'a>(&'a self, code: &'a DeviceCode) -> BoxFuture<'a, Result<(), InteractError>>;
@@ -110,6 +116,8 @@ pub enum InteractError {
     Listen(io::Error),
     /// No browser could be opened.
     Browser(io::Error),
+    /// The redirect address that is configured is not on this machine, so nobody can listen there.
+    Elsewhere,
     /// Nothing came back within this time.
     TimedOut(Duration),
     /// The person gave up.
@@ -123,6 +131,10 @@ impl fmt::Display for InteractError {
         match self {
             Self::Listen(_) => f.write_str("could not listen for the answer of the browser"),
             Self::Browser(_) => f.write_str("could not open a browser"),
+            Self::Elsewhere => f.write_str(
+                "the redirect address that is configured is not on this machine, where its answer could \
+                 be heard: open the page in any browser, and paste the address that it ends up at",
+            ),
             Self::TimedOut(limit) => {
                 write!(f, "nothing came back within {} minutes", limit.as_secs() / 60)
             }

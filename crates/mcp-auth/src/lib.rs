@@ -44,6 +44,7 @@ pub use crate::{
         DeviceCode, Interact, InteractError, Redirect, Verdict, Visit,
         loopback::{LoopbackBrowser, OpenPage, Shown, Tell},
         paste::{AskForUrl, Paste, ShowCode},
+        redirect::RedirectUri,
     },
     oauth::{
         OAuth,

@@ -17,6 +17,7 @@ mod login;
 mod machine;
 mod metadata;
 pub(crate) mod options;
+mod place;
 mod refresh;
 mod registration;
 pub(crate) mod revoke;
@@ -41,7 +42,8 @@ use self::{
     error::LoginError,
     fetch::Fetch,
     login::Shelf,
-    options::OAuthOptions,
+    options::{OAuthOptions, Way},
+    place::Terms,
     refresh::{Renewed, may_pass},
     revoke::Logout,
     scopes::Scopes,
@@ -86,7 +88,11 @@ impl OAuth {
         if let Some(url) = web(&options.server).filter(|_| !options.server.starts_with("http")) {
             options.server = url.into();
         }
-        let shelf = Shelf { server: signature(&options.server), account: options.account.clone() };
+        let shelf = Shelf {
+            server: signature(&options.server),
+            account: options.account.clone(),
+            terms: Terms::of(&options),
+        };
         let fetch = Fetch::new(options.http.clone(), Guard::for_server(&options.server));
         let (session, gate) = (Mutex::default(), Arc::default());
         Self { shared: Arc::new(Shared { options, shelf, fetch, session, gate }) }
@@ -97,6 +103,22 @@ impl OAuth {
     /// # Cancel safety
     /// Dropped while the person is asked, nothing has happened.
     pub async fn login(&self, interact: &dyn Interact) -> Result<(), LoginError> {
+        self.login_by(self.shared.options.grant.way(), interact).await
+    }
+
+    /// Logs in with a code that a person enters on any device, where the options would ask in a browser.
+    ///
+    /// It is a login like any other: found and renewed by whoever has the same server and vault,
+    /// whatever their [`grant`](OAuthOptions::grant). One that takes no person takes none here either.
+    ///
+    /// # Cancel safety
+    /// Dropped while the person is asked, nothing has happened.
+    pub async fn login_with_code(&self, interact: &dyn Interact) -> Result<(), LoginError> {
+        let way = self.shared.options.grant.way();
+        self.login_by(way.map(|_| Way::Code), interact).await
+    }
+
+    async fn login_by(&self, way: Option<Way>, interact: &dyn Interact) -> Result<(), LoginError> {
         let shared = &self.shared;
         let turn = shared.turn().await;
         let hints = match shared.session().hints.clone() {
@@ -108,10 +130,9 @@ impl OAuth {
             None => shared.knock().await?,
         };
         shared.session().attempts.reset();
-        if shared.options.grant.is_interactive() {
-            shared.authorize(interact, &hints, turn).await
-        } else {
-            shared.vouch(&hints).await
+        match way {
+            Some(way) => shared.authorize(way, interact, &hints, turn).await,
+            None => shared.vouch(&hints).await,
         }
     }
 
@@ -119,6 +140,11 @@ impl OAuth {
     pub async fn logout(&self) -> Result<Logout, LoginError> {
         let _turn = self.shared.turn().await;
         self.shared.logout().await
+    }
+
+    /// Whether it takes a person to log in. If not, it happens by itself whenever a token is wanted.
+    pub fn takes_a_person(&self) -> bool {
+        self.shared.options.grant.is_interactive()
     }
 
     /// Whether a login is stored, or a token in hand.
@@ -357,7 +383,6 @@ impl Shared {
 
     /// A whole new authorization, as often as is decent.
     async fn ask_anew(self: &Arc<Self>, hints: &Hints, turn: Turn) -> Result<(), LoginError> {
-        let is_interactive = self.options.grant.is_interactive();
         let interact = self.options.interact.clone();
         if !self.can_ask() {
             self.options.vault.needs_auth().mark(&self.shelf.server).await;
@@ -366,8 +391,8 @@ impl Shared {
         if !self.session().attempts.take(Instant::now()) {
             return Err(LoginError::TooManyAttempts);
         }
-        match interact {
-            Some(interact) if is_interactive => self.authorize(&*interact, hints, turn).await,
+        match (self.options.grant.way(), interact) {
+            (Some(way), Some(interact)) => self.authorize(way, &*interact, hints, turn).await,
             _ => self.vouch(hints).await,
         }
     }

@@ -3,6 +3,7 @@
 mod headers;
 mod http;
 mod login;
+mod settings;
 mod store;
 
 use std::{
@@ -13,8 +14,8 @@ use std::{
 };
 
 use mcp_auth::{
-    ClientProof, Helper, HelperOptions, HttpClient, Interact, OAuth, OAuthOptions, OnEvent,
-    PreRegistered, Secret, Source, StaticAuth, StoreMode, Vault, signature,
+    Helper, HelperOptions, HttpClient, Interact, OAuth, OAuthOptions, OnEvent, Secret, Source,
+    StaticAuth, StoreMode, Vault, signature,
 };
 use mcp_config::{AuthKind, Remote, ServerConfig};
 use mcp_transport::{Authorize, ConnectError};
@@ -29,7 +30,8 @@ use crate::{
 /// Every login of a user: gives each server the credentials that its configuration asks for.
 ///
 /// A server with `headers` gets those, one with a `headersHelper` what the command prints, and any other
-/// an OAuth login that is renewed for as long as it goes. Nobody is bothered before somebody
+/// an OAuth login that is renewed for as long as it goes, with everything that its `oauth` says. One
+/// with a client secret and a `tokenUrl` but no `authorizationUrl` logs in by itself, as that client. Nobody is bothered before somebody
 /// [asks for a login](crate::Bridge::login): until then a server that wants one is `needs-auth`, remembered
 /// for a quarter of an hour in all processes that share the folder.
 ///
@@ -94,7 +96,7 @@ pub struct LoginsOptions {
     /// `log in to NAME`.
     pub hint: Arc<dyn Fn(&str) -> String + Send + Sync>,
     /// How the user is reached for a login to a server. Default: in the browser of this machine, at the
-    /// port that the configuration may name.
+    /// port or the whole redirect address that the configuration may name.
     pub interact: Option<InteractFor>,
     /// Hears what the user should know of their logins.
     pub on_event: OnEvent,
@@ -183,13 +185,7 @@ impl Logins {
         options.client_name.clone_from(&inner.options.client_name);
         options.hint = (inner.options.hint)(config.name.as_str());
         if let Some(oauth) = &remote.oauth {
-            options.scopes.clone_from(&oauth.scopes);
-            options.client = oauth.client_id.as_ref().map(|id| {
-                let proof = oauth.client_secret.as_ref().map_or(ClientProof::None, |secret| {
-                    ClientProof::Secret(Source::Value(Secret::new(secret.expose())))
-                });
-                PreRegistered::new(id.expose(), proof)
-            });
+            settings::apply(&mut options, oauth);
         }
         options
     }

@@ -81,6 +81,12 @@ impl Out {
         }
     }
 
+    /// Something the user has to do before anything goes on, so it is said to those who want quiet, too.
+    #[expect(clippy::unused_self, reason = "as above")]
+    pub(crate) fn instruct(self, text: impl AsRef<str>) {
+        let _ = writeln!(io::stderr().lock(), "{}", text.as_ref());
+    }
+
     /// Says what went wrong, and returns how to end.
     pub(crate) fn problem(self, problem: &Problem) -> Exit {
         if problem.is_silent {

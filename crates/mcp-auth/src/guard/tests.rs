@@ -23,6 +23,11 @@ fn addresses_are_judged_by_where_they_lead() {
         ("64:ff9b::a9fe:a9fe", Zone::Special),
         ("fe80::1", Zone::Special),
         ("fd00:ec2::254", Zone::Special),
+        ("fd00:ec2::23", Zone::Special),
+        ("fd00:c1::a9fe:a9fe", Zone::Special),
+        ("fd20:ce::254", Zone::Special),
+        ("64:ff9b:1::a00:1", Zone::Special),
+        ("64:ff9b:1:a9fe:a9:fe00::", Zone::Special),
         ("100.100.100.200", Zone::Special),
         ("0.0.0.0", Zone::Special),
         ("::", Zone::Special),
@@ -145,7 +150,11 @@ fn browsers_are_sent_to_web_pages_only() {
     for fit in ["https://a.test/x", "http://localhost:1/", "http://[::1]/", "http://127.0.0.1/"] {
         assert!(is_fit_for_browser(fit), "{fit}");
     }
-    for unfit in ["javascript:alert(1)", "data:text/html,x", "file:///x", "http://a.test/", "x"] {
+    let users = ["https://a.test@evil.test/", "https://:p@a.test/", "http://u@localhost/"];
+    for unfit in ["javascript:alert(1)", "data:text/html,x", "file:///x", "http://a.test/", "x"]
+        .into_iter()
+        .chain(users)
+    {
         assert!(!is_fit_for_browser(unfit), "{unfit}");
     }
 }

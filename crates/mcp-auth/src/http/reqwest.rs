@@ -8,7 +8,7 @@ use std::{
 };
 
 use mcp_transport::BoxFuture;
-use reqwest::{Client, ClientBuilder, Method, redirect};
+use reqwest::{Client, ClientBuilder, Method, Response, redirect};
 use rustls::{
     ClientConfig,
     pki_types::{CertificateDer, pem::PemObject as _},
@@ -98,7 +98,7 @@ impl ReqwestClient {
             outgoing = outgoing.body(request.body.expose().to_owned());
         }
         let mut response = outgoing.send().await.map_err(unreachable)?;
-        if is_home {
+        if is_home && is_from(&response, &addresses) {
             request.guard.prove_home();
         }
         let headers = response.headers().iter().filter_map(|(name, value)| {
@@ -138,7 +138,7 @@ impl ReqwestClient {
         } else {
             let home: Vec<IpAddr> = match guard.home() {
                 Some((name, port)) => {
-                    self.resolve(name, port).await?.iter().map(SocketAddr::ip).collect()
+                    self.addresses(name, port).await?.iter().map(SocketAddr::ip).collect()
                 }
                 None => Vec::new(),
             };
@@ -162,10 +162,12 @@ impl ReqwestClient {
         let looked = async {
             let (host, addresses) = Box::pin(self.judged(guard, &url)).await?;
             let head = self.client(&host, &addresses)?.head(url.clone());
-            head.send().await.map_err(unreachable)
+            let response = head.send().await.map_err(unreachable)?;
+            Ok::<_, HttpError>(is_from(&response, &addresses))
         };
         match looked.await {
-            Ok(_) => guard.prove_home(),
+            Ok(true) => guard.prove_home(),
+            Ok(false) => tracing::debug!("a proxy answered, and nobody knows from where"),
             Err(error) => tracing::debug!(%error, "the server is not where its name points"),
         }
     }
@@ -223,6 +225,13 @@ fn is_home(guard: &Guard, url: &Url) -> bool {
     let port = url.port_or_known_default();
     url.scheme() == "https"
         && guard.home().is_some_and(|(name, at)| url.host_str() == Some(name) && port == Some(at))
+}
+
+/// Whether an answer came from one of these addresses. A proxy looks names up by itself, so what it brings
+/// may come from elsewhere: whoever owns the name can tell each of us another address.
+fn is_from(response: &Response, addresses: &[SocketAddr]) -> bool {
+    let peer = response.remote_addr();
+    peer.is_some_and(|peer| addresses.iter().any(|address| address.ip() == peer.ip()))
 }
 
 fn has_proxy() -> bool {

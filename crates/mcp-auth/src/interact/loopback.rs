@@ -1,10 +1,12 @@
 //! A browser on this machine, and a listener that hears where it was redirected to.
 
+mod ear;
+
 use std::{
     fmt,
     future::poll_fn,
     io,
-    net::{Ipv4Addr, SocketAddr},
+    net::SocketAddr,
     sync::Arc,
     task::{Context, Poll},
     time::Duration,
@@ -13,14 +15,14 @@ use std::{
 use mcp_transport::BoxFuture;
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
-    net::{TcpListener, TcpStream},
+    net::TcpStream,
     task::JoinSet,
 };
 
-use super::{DeviceCode, Interact, InteractError, Redirect, Verdict, Visit};
+use self::ear::Ear;
+use super::{DeviceCode, Interact, InteractError, Redirect, Verdict, Visit, redirect::RedirectUri};
 use crate::{browser::open_browser, secret::Secret};
 
-const PATH: &str = "/callback";
 /// A request line with a code, a state and an issuer is far shorter.
 const LONGEST_REQUEST: usize = 16 * 1024;
 /// How long one connection may take to ask.
@@ -62,7 +64,8 @@ impl LoopbackBrowser {
         Self { port: 0, limit: Duration::from_secs(5 * 60), open, tell: None }
     }
 
-    /// Always at this port, for clients that were registered with it.
+    /// Always at this port, for clients that were registered with it. A fixed redirect address
+    /// ([`OAuthOptions::redirect_uri`](crate::OAuthOptions::redirect_uri)) has a port of its own.
     #[must_use]
     pub fn with_port(mut self, port: u16) -> Self {
         self.port = port;
@@ -104,13 +107,13 @@ impl fmt::Debug for LoopbackBrowser {
 }
 
 impl Interact for LoopbackBrowser {
-    fn prepare(&self) -> BoxFuture<'_, Result<Box<dyn Redirect>, InteractError>> {
+    fn prepare<'a>(
+        &'a self,
+        fixed: Option<&'a RedirectUri>,
+    ) -> BoxFuture<'a, Result<Box<dyn Redirect>, InteractError>> {
         Box::pin(async move {
-            let address = SocketAddr::from((Ipv4Addr::LOCALHOST, self.port));
-            let listener = TcpListener::bind(address).await.map_err(InteractError::Listen)?;
-            let port = listener.local_addr().map_err(InteractError::Listen)?.port();
-            let uri = format!("http://127.0.0.1:{port}{PATH}");
-            Ok(Box::new(Listening { listener, uri, with: self.clone() }) as Box<dyn Redirect>)
+            let ear = Ear::open(fixed, self.port).await?;
+            Ok(Box::new(Listening { ear, with: self.clone() }) as Box<dyn Redirect>)
         })
     }
 
@@ -132,14 +135,13 @@ impl Interact for LoopbackBrowser {
 }
 
 struct Listening {
-    listener: TcpListener,
-    uri: String,
+    ear: Ear,
     with: LoopbackBrowser,
 }
 
 impl Redirect for Listening {
     fn uri(&self) -> &str {
-        &self.uri
+        &self.ear.uri
     }
 
     fn visit(self: Box<Self>, visit: Visit<'_>) -> BoxFuture<'_, Result<Secret, InteractError>> {
@@ -150,18 +152,20 @@ impl Redirect for Listening {
                 None => opened?,
             }
             let limit = self.with.limit;
-            let accept = |cx: &mut Context<'_>| self.listener.poll_accept(cx);
-            let redirected = wait(accept, self.uri.trim_end_matches(PATH), visit);
+            let Ear { origin, path, .. } = &self.ear;
+            let accept = |cx: &mut Context<'_>| self.ear.poll_accept(cx);
+            let redirected = wait(accept, (origin, path), visit);
             let redirected = tokio::time::timeout(limit, redirected).await;
             redirected.map_err(|_| InteractError::TimedOut(limit))
         })
     }
 }
 
-/// Answers requests until one belongs to this login. Others get a page that says so, and no more.
+/// Answers requests for `at`, an origin and a path, until one belongs to this login. Others get a page that
+/// says so, and no more.
 async fn wait(
     mut accept: impl FnMut(&mut Context<'_>) -> Poll<io::Result<(TcpStream, SocketAddr)>>,
-    origin: &str,
+    at: (&str, &str),
     visit: Visit<'_>,
 ) -> Secret {
     // Browsers open connections ahead and say nothing on them, so nobody waits for one alone.
@@ -181,7 +185,7 @@ async fn wait(
             },
             Some(read) = reading.join_next() => {
                 let Ok(Ok(Some((stream, head)))) = read else { continue };
-                if let Some(redirected) = answer(stream, &head, origin, visit).await {
+                if let Some(redirected) = answer(stream, &head, at, visit).await {
                     return redirected;
                 }
             }
@@ -193,10 +197,10 @@ async fn wait(
 async fn answer(
     mut stream: TcpStream,
     head: &str,
-    origin: &str,
+    (origin, path): (&str, &str),
     visit: Visit<'_>,
 ) -> Option<Secret> {
-    let Some(target) = target(head) else {
+    let Some(target) = target(head, path) else {
         respond(&mut stream, 404, &page("Nothing here", "This address only answers a login."))
             .await;
         return None;
@@ -221,12 +225,12 @@ async fn read_head(mut stream: TcpStream) -> Option<(TcpStream, String)> {
     Some((stream, String::from_utf8(bytes).ok()?))
 }
 
-/// The target of a `GET` of exactly our path.
-pub(crate) fn target(head: &str) -> Option<&str> {
+/// The target of a `GET` of exactly this path.
+pub(crate) fn target<'a>(head: &'a str, path: &str) -> Option<&'a str> {
     let mut words = head.lines().next()?.split(' ');
     let (method, target) = (words.next()?, words.next()?);
-    let path = target.split('?').next()?;
-    (method == "GET" && path == PATH).then_some(target)
+    let is_ours = target.split('?').next()? == path;
+    (method == "GET" && is_ours).then_some(target)
 }
 
 fn describe(verdict: &Verdict) -> (u16, String) {

@@ -4,7 +4,7 @@ use std::{fmt, sync::Arc};
 
 use mcp_transport::BoxFuture;
 
-use super::{DeviceCode, Interact, InteractError, Redirect, Visit};
+use super::{DeviceCode, Interact, InteractError, Redirect, Visit, redirect::RedirectUri};
 use crate::secret::Secret;
 
 /// Shows the URL, and returns the whole URL from the browser's address bar.
@@ -16,7 +16,8 @@ pub type ShowCode = Arc<dyn Fn(&DeviceCode) + Send + Sync>;
 /// Asks the person to open a page anywhere and to paste the address that the browser ended up at.
 ///
 /// Nothing listens at the redirect address, so the browser shows an error page there; its address is what
-/// counts. Any channel works: a terminal, a chat, a test.
+/// counts. Any channel works: a terminal, a chat, a test. It is also the only way to a redirect address that
+/// is not on this machine, such as a page that shows its own address.
 #[derive(Clone)]
 pub struct Paste {
     redirect_uri: String,
@@ -30,7 +31,8 @@ impl Paste {
         Self { redirect_uri: "http://127.0.0.1:33418/callback".to_owned(), ask, show_code: None }
     }
 
-    /// With another redirect, as it was registered.
+    /// With another redirect, as it was registered. A fixed one
+    /// ([`OAuthOptions::redirect_uri`](crate::OAuthOptions::redirect_uri)) comes before it.
     #[must_use]
     pub fn with_redirect(mut self, uri: impl Into<String>) -> Self {
         self.redirect_uri = uri.into();
@@ -46,8 +48,12 @@ impl Paste {
 }
 
 impl Interact for Paste {
-    fn prepare(&self) -> BoxFuture<'_, Result<Box<dyn Redirect>, InteractError>> {
-        let (uri, ask) = (self.redirect_uri.clone(), self.ask.clone());
+    fn prepare<'a>(
+        &'a self,
+        fixed: Option<&'a RedirectUri>,
+    ) -> BoxFuture<'a, Result<Box<dyn Redirect>, InteractError>> {
+        let uri = fixed.map_or(&*self.redirect_uri, RedirectUri::as_str).to_owned();
+        let ask = self.ask.clone();
         Box::pin(async move { Ok(Box::new(Pasted { uri, ask }) as Box<dyn Redirect>) })
     }
 

@@ -6,7 +6,12 @@ use oauth2::{
     AuthUrl, ClientId, CsrfToken, PkceCodeChallenge, RedirectUrl, Scope, basic::BasicClient,
 };
 
-use super::{callback::Expected, error::LoginError, metadata::ServerMetadata, scopes::Scopes};
+use super::{
+    callback::{Expected, Issuer},
+    error::LoginError,
+    metadata::ServerMetadata,
+    scopes::Scopes,
+};
 use crate::{guard::is_fit_for_browser, secret::Secret};
 
 /// An authorization that was begun. Everything that its answer is checked against was recorded together.
@@ -47,12 +52,16 @@ pub(crate) fn begin(
     let scopes = scopes.to_param().unwrap_or_default();
     let request = request.add_scopes(scopes.split_whitespace().map(|s| Scope::new(s.to_owned())));
     let (url, state) = request.url();
+    let issuer = match server.origins.as_slice() {
+        [] => Issuer::Known(server.issuer.clone()),
+        origins => Issuer::At(origins.to_vec()),
+    };
     Ok(Authorization {
         url: url.into(),
         verifier: Secret::new(verifier.into_secret()),
         expected: Expected {
             state: Secret::new(state.into_secret()),
-            issuer: server.issuer.clone(),
+            issuer,
             needs_iss: server.sends_iss,
         },
     })

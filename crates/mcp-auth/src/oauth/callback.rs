@@ -3,16 +3,34 @@
 use url::Url;
 
 use super::error::{LoginError, Refusal};
-use crate::secret::Secret;
+use crate::{origin::origin, secret::Secret};
 
 /// What the answer to one authorization must say.
 #[derive(Clone, Debug)]
 pub(crate) struct Expected {
     pub(crate) state: Secret,
-    /// From validated metadata, as it was received.
-    pub(crate) issuer: String,
+    pub(crate) issuer: Issuer,
     /// Whether the server promised to name itself.
     pub(crate) needs_iss: bool,
+}
+
+/// Who may have answered.
+#[derive(Clone, Debug)]
+pub(crate) enum Issuer {
+    /// This one: from validated metadata, as it was received.
+    Known(String),
+    /// Whoever is at one of these origins: nobody has said more than where the endpoints are.
+    At(Vec<String>),
+}
+
+impl Issuer {
+    /// Whether `iss` is its name. One that is known is compared without any forgiveness.
+    fn is_called(&self, iss: &str) -> bool {
+        match self {
+            Self::Known(issuer) => iss == issuer,
+            Self::At(origins) => origin(iss).is_some_and(|iss| origins.contains(&iss)),
+        }
+    }
 }
 
 impl Expected {
@@ -26,7 +44,7 @@ impl Expected {
             return Err(LoginError::WrongState);
         }
         match &answer.iss {
-            Some(iss) if *iss != self.issuer => return Err(LoginError::WrongIssuer),
+            Some(iss) if !self.issuer.is_called(iss) => return Err(LoginError::WrongIssuer),
             None if self.needs_iss => return Err(LoginError::WrongIssuer),
             _ => {}
         }
@@ -84,7 +102,10 @@ mod tests {
     use super::*;
 
     fn answer(query: &str, needs_iss: bool) -> Result<String, String> {
-        let issuer = "https://as.test".to_owned();
+        from(Issuer::Known("https://as.test".into()), query, needs_iss)
+    }
+
+    fn from(issuer: Issuer, query: &str, needs_iss: bool) -> Result<String, String> {
         let expected = Expected { state: Secret::new("s"), issuer, needs_iss };
         let code = expected.code(&format!("http://127.0.0.1:1/callback?{query}"));
         code.map(|code| code.expose().to_owned()).map_err(|error| match error {
@@ -113,6 +134,23 @@ mod tests {
     }
 
     #[test]
+    fn an_issuer_that_is_known_by_its_endpoints_is_at_one_of_them() {
+        let at = |iss: &str| {
+            let issuer = Issuer::At(vec!["https://as.test".into(), "https://token.test".into()]);
+            from(issuer, &format!("code=c&state=s{iss}"), false)
+        };
+        for right in
+            ["", "&iss=https://as.test", "&iss=https://as.test/t/1", "&iss=https://token.test/"]
+        {
+            assert!(is(&at(right), "c"), "{right}");
+        }
+        for wrong in ["&iss=", "&iss=https://evil.test", "&iss=http://as.test", "&iss=urn:as.test"]
+        {
+            assert!(is(&at(wrong), "issuer"), "{wrong}");
+        }
+    }
+
+    #[test]
     fn the_state_must_be_ours() {
         for query in ["code=c", "code=c&state=", "code=c&state=S", "code=c&state=s2", "state=s"] {
             assert!(is(&answer(query, false), "state"), "{query}");
@@ -132,8 +170,8 @@ mod tests {
 
     #[test]
     fn what_is_no_url_is_no_answer() {
-        let expected =
-            Expected { state: Secret::new("s"), issuer: String::new(), needs_iss: false };
+        let issuer = Issuer::Known(String::new());
+        let expected = Expected { state: Secret::new("s"), issuer, needs_iss: false };
         for pasted in ["", "code", "/callback?code=c&state=s", "\u{0}"] {
             assert!(matches!(expected.code(pasted), Err(LoginError::WrongState)));
         }

@@ -11,6 +11,7 @@ use super::{
     error::{LoginError, Refusal},
     flow::{Agreed, Gain, Plan},
     metadata::{object, text},
+    registration,
     token::{Form, TokenResponse, seconds},
 };
 use crate::{
@@ -41,7 +42,14 @@ pub(super) async fn agree(
     let endpoint = plan.found.server.device_authorization_endpoint.as_deref();
     let endpoint = endpoint.ok_or(LoginError::NotOffered("a login with a device code"))?;
     let client = shared.client(plan, None, GRANT).await?;
-    let issued = ask(shared, plan, &client, endpoint).await?;
+    let issued = match ask(shared, plan, &client, endpoint).await {
+        Ok(issued) => issued,
+        Err(error) => return Err(shared.disown(error, plan).await),
+    };
+    if shared.has_registered(&client) {
+        let registrar = shared.registrar(&plan.found.server.issuer);
+        registration::keep(&shared.options.vault, &registrar, &client, None).await;
+    }
     interact.show_code(&issued.shown).await?;
     let form = Form::new(GRANT)
         .with("device_code", issued.device_code.expose())

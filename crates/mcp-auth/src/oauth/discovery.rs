@@ -7,6 +7,7 @@ use super::{
     error::LoginError,
     fetch::{Document, Fetch},
     metadata::{ResourceMetadata, ServerMetadata},
+    place::{Place, described, fixed},
 };
 use crate::origin::{origin, same_origin};
 
@@ -24,23 +25,48 @@ pub(crate) struct Discovery {
     pub(crate) scopes: Vec<String>,
 }
 
-/// Finds the authorization server of the MCP server at `endpoint`. `named` is the `resource_metadata` of
-/// the challenge.
-pub(crate) async fn discover(
-    fetch: &Fetch,
-    endpoint: &str,
-    named: Option<&str>,
-    legacy: bool,
-) -> Result<Discovery, LoginError> {
-    let Some(resource) = resource_metadata(fetch, endpoint, named).await? else {
+/// What is looked for, and what is known already.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Quest<'a> {
+    /// The MCP server.
+    pub(crate) endpoint: &'a str,
+    /// The `resource_metadata` of its challenge.
+    pub(crate) named: Option<&'a str>,
+    pub(crate) legacy: bool,
+    pub(crate) place: &'a Place,
+    /// The resource that the user wants a token for, whatever the server calls itself.
+    pub(crate) resource: Option<&'a str>,
+    /// The issuer that the user's client belongs to.
+    pub(crate) issuer: Option<&'a str>,
+}
+
+/// Finds the authorization server of an MCP server.
+pub(crate) async fn discover(fetch: &Fetch, quest: &Quest<'_>) -> Result<Discovery, LoginError> {
+    match quest.place {
+        Place::Discovered => discover_all(fetch, quest).await,
+        Place::Document(url) => described(fetch, quest, url).await,
+        Place::Endpoints { page, token } => fixed(fetch, quest, page.as_deref(), token),
+    }
+}
+
+async fn discover_all(fetch: &Fetch, quest: &Quest<'_>) -> Result<Discovery, LoginError> {
+    let Quest { endpoint, named, legacy, resource: wanted, .. } = *quest;
+    let Some(mut resource) = resource_metadata(fetch, endpoint, named).await? else {
         return if legacy {
-            discover_legacy(fetch, endpoint).await
+            let found = discover_legacy(fetch, endpoint).await?;
+            Ok(match wanted {
+                Some(wanted) => Discovery { resource: wanted.to_owned(), ..found },
+                None => found,
+            })
         } else {
             Err(LoginError::NoAuthorizationServer)
         };
     };
-    if !is_about(&resource.resource, endpoint) {
-        return Err(LoginError::ResourceMismatch);
+    match wanted {
+        // The user has said what for, so it does not matter what the server would have said.
+        Some(wanted) => wanted.clone_into(&mut resource.resource),
+        None if is_about(&resource.resource, endpoint) => {}
+        None => return Err(LoginError::ResourceMismatch),
     }
     let mut last = LoginError::NoAuthorizationServer;
     for issuer in resource.authorization_servers.iter().take(4) {
@@ -59,7 +85,7 @@ pub(crate) async fn discover(
     Err(last)
 }
 
-async fn resource_metadata(
+pub(super) async fn resource_metadata(
     fetch: &Fetch,
     endpoint: &str,
     named: Option<&str>,
@@ -158,11 +184,15 @@ pub(super) fn is_about(resource: &str, endpoint: &str) -> bool {
     path.strip_prefix(prefix).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
-/// The endpoint as a resource indicator: no fragment, no query, no slash at the end.
-fn canonical(endpoint: &str) -> String {
+/// The endpoint as a resource indicator: no fragment, no query, no slash at the end. And no user, since others
+/// are told it.
+pub(super) fn canonical(endpoint: &str) -> String {
     let Ok(mut url) = Url::parse(endpoint) else { return endpoint.to_owned() };
     url.set_fragment(None);
     url.set_query(None);
+    // Neither can fail for a URL with a host, and others have none to remove.
+    let _ = url.set_username("");
+    let _ = url.set_password(None);
     url.as_str().trim_end_matches('/').to_owned()
 }
 
@@ -231,5 +261,6 @@ mod tests {
     fn a_resource_indicator_has_no_decoration() {
         assert_eq!(canonical("HTTPS://A.test/mcp/?x#y"), "https://a.test/mcp");
         assert_eq!(canonical("https://a.test"), "https://a.test");
+        assert_eq!(canonical("https://me:canary@a.test/mcp?key=canary"), "https://a.test/mcp");
     }
 }

@@ -20,7 +20,7 @@ pub enum LoginError {
         /// How it failed.
         source: HttpError,
     },
-    /// A URL that the server named is off limits; nothing was sent there.
+    /// A URL of the login is off limits; nothing was sent there.
     Blocked {
         /// What it was for.
         what: &'static str,
@@ -79,6 +79,13 @@ pub enum LoginError {
     Credential(SourceError),
     /// Our own key or assertion does not work.
     BadCredential(&'static str),
+    /// What the host or its user set cannot be used.
+    BadSetting {
+        /// What was set.
+        setting: &'static str,
+        /// What is wrong with it.
+        why: &'static str,
+    },
     /// The secret store failed.
     Store(StoreError),
 }
@@ -226,6 +233,9 @@ impl fmt::Display for LoginError {
             Self::Ended => f.write_str("the login has ended"),
             Self::Credential(_) => f.write_str("the configured credential cannot be read"),
             Self::BadCredential(why) => write!(f, "the configured credential is unfit: {why}"),
+            Self::BadSetting { setting, why } => {
+                write!(f, "the configured {setting} cannot be used: {why}")
+            }
             Self::Store(_) => f.write_str("the secret store failed"),
         }
     }

@@ -39,6 +39,12 @@ impl Fetch {
         HttpRequest::new(method, url, self.guard.clone())
     }
 
+    /// Judges a URL that nothing is sent to yet.
+    pub(crate) fn check(&self, url: &str, what: &'static str) -> Result<(), LoginError> {
+        let judged = self.guard.check_url(url);
+        judged.map(|_| ()).map_err(|why| LoginError::Blocked { what, why })
+    }
+
     /// Sends a request that asks for `asking`.
     pub(crate) async fn send(
         &self,

@@ -8,12 +8,13 @@ use super::{
     Shared, Turn, authorize_url,
     client::Client,
     device,
-    discovery::{Discovery, discover},
+    discovery::{Discovery, Quest, discover},
     dpop::{Dpop, DpopKey},
     error::LoginError,
     jwt::random_text,
     login::Login,
-    options::Grant,
+    options::Way,
+    place::{Place, check_resource},
     registration::{self, Applicant},
     scopes::{Scopes, Wishes, choose},
     session::Hints,
@@ -23,7 +24,7 @@ use super::{
 use crate::{
     event::AuthEvent,
     http::HttpError,
-    interact::{Interact, Visit},
+    interact::{Interact, Visit, redirect::RedirectUri},
 };
 
 /// How long it may take to find out where to log in. It is up to a dozen requests, one after the other.
@@ -50,21 +51,22 @@ pub(super) enum Gain {
 }
 
 impl Shared {
-    /// Runs an authorization with a person. `turn` keeps others out until it is done.
+    /// Runs an authorization with a person, who is asked this way. `turn` keeps others out until it is done.
     ///
     /// # Cancel safety
     /// Dropped while the person is asked, nothing has happened. Once there is something to redeem it is
     /// redeemed and stored in a task of its own.
     pub(super) async fn authorize(
         self: &Arc<Self>,
+        way: Way,
         interact: &dyn Interact,
         hints: &Hints,
         turn: Turn,
     ) -> Result<(), LoginError> {
         let plan = self.plan(hints).await?;
-        let agreed = match self.options.grant {
-            Grant::DeviceCode => device::agree(self, &plan, interact).await?,
-            _ => self.agree_in_browser(&plan, interact).await?,
+        let agreed = match way {
+            Way::Code => device::agree(self, &plan, interact).await?,
+            Way::Browser => self.agree_in_browser(&plan, interact).await?,
         };
         let this = self.clone();
         let task = tokio::spawn(async move {
@@ -77,8 +79,17 @@ impl Shared {
     /// Finds out where to log in, and decides what to ask for.
     pub(super) async fn plan(&self, hints: &Hints) -> Result<Plan, LoginError> {
         let options = &self.options;
-        let named = hints.resource_metadata.as_deref();
-        let found = discover(&self.fetch, &options.server, named, options.legacy);
+        let place = Place::of(options)?;
+        options.resource.as_deref().map_or(Ok(()), check_resource)?;
+        let quest = Quest {
+            endpoint: &options.server,
+            named: hints.resource_metadata.as_deref(),
+            legacy: options.legacy,
+            place: &place,
+            resource: options.resource.as_deref(),
+            issuer: options.client.as_ref().and_then(|client| client.issuer.as_deref()),
+        };
+        let found = discover(&self.fetch, &quest);
         let late = |_| {
             let source = HttpError::TimedOut(DISCOVERY_LIMIT);
             LoginError::Http { asking: "the way to log in", source }
@@ -105,14 +116,20 @@ impl Shared {
         Ok(Plan { found, scopes, dpop })
     }
 
+    /// Under which name clients are registered with this issuer.
+    pub(super) fn registrar(&self, issuer: &str) -> String {
+        let place = Place::of(&self.options).unwrap_or(Place::Discovered);
+        place.registrar(issuer).to_owned()
+    }
+
     /// A client id that was registered with one issuer means nothing, or somebody else, to another.
     async fn check_issuer(&self, issuer: &str) -> Result<(), LoginError> {
         let Some(given) = &self.options.client else { return Ok(()) };
         let store = &**self.options.vault.store();
         let known = match &given.issuer {
             Some(issuer) => Some(issuer.clone()),
-            None => match self.shelf.issuer(store).await? {
-                Some(stored) => Some(stored),
+            None => match self.shelf.bound(store).await? {
+                Some(bound) => Some(bound),
                 None => self.session().pinned.clone(),
             },
         };
@@ -141,7 +158,8 @@ impl Shared {
         let scope = plan.scopes.to_param();
         let scope = scope.as_deref();
         let applicant = Applicant { name: &options.client_name, redirect_uri, grant, scope };
-        registration::register(&self.fetch, &options.vault, server, &applicant).await
+        let registrar = self.registrar(&server.issuer);
+        registration::register(&self.fetch, &options.vault, server, &registrar, &applicant).await
     }
 
     async fn agree_in_browser(
@@ -154,14 +172,27 @@ impl Shared {
         if !server.offers_pkce() {
             return Err(LoginError::NoPkce);
         }
-        let redirect = interact.prepare().await?;
+        let fixed = self.options.redirect_uri.as_deref().map(str::parse::<RedirectUri>);
+        let redirect = interact.prepare(fixed.transpose()?.as_ref()).await?;
         let uri = redirect.uri().to_owned();
         let client = self.client(plan, Some(&uri), "authorization_code").await?;
         let begun = authorize_url::begin(server, &client.id, &uri, resource, &plan.scopes)?;
         let visit = Visit::new(&begun.url, &begun.expected);
+        let registrar = self.has_registered(&client).then(|| self.registrar(&server.issuer));
+        // A server that has forgotten a client tells the person and not us, so one that comes to nothing
+        // is not used again.
+        if let Some(registrar) = &registrar
+            && let Err(error) = registration::forget(&self.options.vault, registrar).await
+        {
+            tracing::debug!(%error, "a client registration was not forgotten");
+        }
         let redirected = redirect.visit(visit).await?;
         // State and issuer are checked here, before the code goes anywhere.
-        let code = begun.expected.code(redirected.expose())?;
+        let code = begun.expected.code(redirected.expose());
+        if let (Some(registrar), Ok(_) | Err(LoginError::Denied(_))) = (&registrar, &code) {
+            registration::keep(&self.options.vault, registrar, &client, Some(&uri)).await;
+        }
+        let code = code?;
         let form = Form::new("authorization_code")
             .with("code", code.expose())
             .with("redirect_uri", &uri)
@@ -176,12 +207,23 @@ impl Shared {
             Gain::Form(form) => self.ask_for_token(&plan, &client, form, "a token").await,
             Gain::Token(response) => Ok(response),
         };
-        if let Err(LoginError::Refused { refusal, .. }) = &response
+        match response {
+            Ok(response) => self.keep_login(plan, client, response).await,
+            Err(error) => Err(self.disown(error, &plan).await),
+        }
+    }
+
+    /// Forgets a client that the server does not know any more, if that is what the error says.
+    pub(super) async fn disown(&self, error: LoginError, plan: &Plan) -> LoginError {
+        if let LoginError::Refused { refusal, .. } = &error
             && matches!(refusal.code.as_str(), "invalid_client" | "unauthorized_client")
         {
-            registration::forget(&self.options.vault, &plan.found.server.issuer).await?;
+            let registrar = self.registrar(&plan.found.server.issuer);
+            if let Err(failed) = registration::forget(&self.options.vault, &registrar).await {
+                return failed;
+            }
         }
-        self.keep_login(plan, client, response?).await
+        error
     }
 
     pub(super) async fn ask_for_token(
@@ -247,8 +289,11 @@ impl Shared {
         };
         let vault = &self.options.vault;
         let server = self.shelf.server.clone();
+        let is_renewable = login.is_some();
         if let Err(error) = self.store_login(&issuer, login).await {
-            self.tell_not_stored(&error);
+            self.tell_not_stored(&error.to_string());
+        } else if !is_renewable {
+            self.tell_not_stored("the server gave nothing to renew it with");
         }
         vault.needs_auth().clear(&server).await;
         vault.on_event().tell(&AuthEvent::LoggedIn { server });

@@ -7,7 +7,7 @@ use url::Url;
 
 use super::{
     authorize_url::begin,
-    callback::Expected,
+    callback::{Expected, Issuer},
     client::{AuthMethod, Client},
     device,
     discovery::{is_about, issuer_urls, resource_urls},
@@ -140,12 +140,12 @@ pub fn authorize_url(data: &[u8]) {
 /// answer that has our state, and our issuer where it names one.
 pub fn callback(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
-    let redirected = match target(text) {
+    let redirected = match target(text, "/callback") {
         Some(target) => format!("http://127.0.0.1:1{target}"),
         None => text.to_owned(),
     };
     for needs_iss in [false, true] {
-        let issuer = "https://as.example".to_owned();
+        let issuer = Issuer::Known("https://as.example".to_owned());
         let expected = Expected { state: Secret::new("s1"), issuer, needs_iss };
         let found = expected.code(&redirected);
         hides(&found);

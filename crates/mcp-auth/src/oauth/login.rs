@@ -8,6 +8,7 @@ use super::{
     error::LoginError,
     jwt::random_text,
     metadata::{object, text},
+    place::Terms,
     scopes::Scopes,
 };
 use crate::{
@@ -78,6 +79,8 @@ impl Login {
 pub(crate) struct Shelf {
     pub(crate) server: String,
     pub(crate) account: String,
+    /// What a login must have been made under to be used.
+    pub(crate) terms: Terms,
 }
 
 impl Shelf {
@@ -90,13 +93,20 @@ impl Shelf {
         Key::new(&self.server, issuer, &self.account)
     }
 
-    /// The issuer that this server used last.
-    pub(crate) async fn issuer(
+    /// The issuer that was used last, and the terms.
+    async fn last(&self, store: &dyn SecretStore) -> Result<Option<(String, Terms)>, LoginError> {
+        let Some(record) = store.get(&self.pointer()).await? else { return Ok(None) };
+        let record = object(record.expose().as_bytes());
+        Ok(record.and_then(|record| Some((text(&record, "issuer")?, Terms::from_record(&record)))))
+    }
+
+    /// The issuer that the configured client was shown to, if the user has changed nothing since.
+    pub(crate) async fn bound(
         &self,
         store: &dyn SecretStore,
     ) -> Result<Option<String>, LoginError> {
-        let Some(record) = store.get(&self.pointer()).await? else { return Ok(None) };
-        Ok(object(record.expose().as_bytes()).and_then(|record| text(&record, "issuer")))
+        let last = self.last(store).await?;
+        Ok(last.filter(|(_, terms)| self.terms.bind(terms)).map(|(issuer, _)| issuer))
     }
 
     /// The current login, with what proves the client put back from the configuration.
@@ -105,7 +115,10 @@ impl Shelf {
         store: &dyn SecretStore,
         given: Option<&PreRegistered>,
     ) -> Result<Option<Login>, LoginError> {
-        let Some(issuer) = self.issuer(store).await? else { return Ok(None) };
+        let Some((issuer, terms)) = self.last(store).await? else { return Ok(None) };
+        if !self.terms.allow(&terms) {
+            return Ok(None);
+        }
         let Some(record) = store.get(&self.login(&issuer)).await? else { return Ok(None) };
         let Some(mut login) = Login::from_secret(&record).filter(|login| login.issuer == issuer)
         else {
@@ -143,20 +156,20 @@ impl Shelf {
         self.point(store, &login.issuer).await
     }
 
-    /// Remembers the issuer, and forgets what another one gave.
+    /// Remembers the issuer and the terms, and forgets what another issuer gave.
     pub(crate) async fn point(
         &self,
         store: &dyn SecretStore,
         issuer: &str,
     ) -> Result<(), LoginError> {
-        let before = self.issuer(store).await?;
-        if before.as_deref() == Some(issuer) {
+        let before = self.last(store).await?;
+        if before.as_ref().is_some_and(|(last, terms)| last == issuer && *terms == self.terms) {
             return Ok(());
         }
-        let record = json!({ "version": 1, "issuer": issuer }).to_string();
+        let record = self.terms.to_record(issuer).to_string();
         store.set(&self.pointer(), Secret::new(record)).await?;
         // Only now: until the new one is found, the old one is the login.
-        if let Some(before) = before {
+        if let Some((before, _)) = before.filter(|(before, _)| before != issuer) {
             store.delete(&self.login(&before)).await?;
         }
         Ok(())
@@ -178,7 +191,7 @@ impl Shelf {
         store: &dyn SecretStore,
         is_given: bool,
     ) -> Result<(), LoginError> {
-        if let Some(issuer) = self.issuer(store).await? {
+        if let Some((issuer, _)) = self.last(store).await? {
             self.drop_login(store, &issuer).await?;
         }
         if !is_given {
@@ -209,10 +222,14 @@ mod tests {
         }
     }
 
+    fn shelf(terms: Terms) -> Shelf {
+        Shelf { server: "https://a.test".into(), account: String::new(), terms }
+    }
+
     #[tokio::test]
     async fn a_login_survives_being_stored_and_moves_with_its_issuer() {
         let store = MemoryStore::new();
-        let shelf = Shelf { server: "https://a.test".into(), account: String::new() };
+        let shelf = shelf(Terms::default());
         assert!(shelf.load(&store, None).await.unwrap().is_none());
         shelf.save(&store, &login("https://one.test"), false).await.unwrap();
         let loaded = shelf.load(&store, None).await.unwrap().unwrap();
@@ -227,7 +244,7 @@ mod tests {
         assert_eq!(keys.len(), 2, "nothing of the old issuer is left: {keys:?}");
         shelf.clear(&store, true).await.unwrap();
         assert!(shelf.load(&store, None).await.unwrap().is_none());
-        assert_eq!(shelf.issuer(&store).await.unwrap().as_deref(), Some("https://two.test"));
+        assert_eq!(shelf.bound(&store).await.unwrap().as_deref(), Some("https://two.test"));
         shelf.clear(&store, false).await.unwrap();
         assert!(store.list().await.unwrap().is_empty());
     }
@@ -235,7 +252,7 @@ mod tests {
     #[tokio::test]
     async fn a_client_of_one_issuer_does_not_use_a_login_of_another() {
         let store = MemoryStore::new();
-        let shelf = Shelf { server: "https://a.test".into(), account: String::new() };
+        let shelf = shelf(Terms::default());
         shelf.save(&store, &login("https://one.test"), true).await.unwrap();
         let mut given = PreRegistered::new("me", ClientProof::None);
         assert!(shelf.load(&store, Some(&given)).await.unwrap().is_some());
@@ -243,6 +260,47 @@ mod tests {
         assert!(shelf.load(&store, Some(&given)).await.unwrap().is_some());
         given.issuer = Some("https://two.test".into());
         assert!(shelf.load(&store, Some(&given)).await.unwrap().is_none());
+    }
+
+    #[tokio::test]
+    async fn a_login_that_was_made_under_other_terms_is_not_used() {
+        let store = MemoryStore::new();
+        let some = |text: &str| Some(text.to_owned());
+        let (place, resource) = (some("https://as.test/metadata"), some("urn:x"));
+        let all = [
+            Terms::default(),
+            Terms { place, ..Terms::default() },
+            Terms { resource, ..Terms::default() },
+        ];
+        for made in &all {
+            shelf(made.clone()).save(&store, &login("https://one.test"), false).await.unwrap();
+            for now in &all {
+                let found = shelf(now.clone()).load(&store, None).await.unwrap();
+                assert_eq!(found.is_some(), made == now, "{made:?} {now:?}");
+            }
+        }
+    }
+
+    #[tokio::test]
+    async fn a_client_is_bound_to_its_issuer_until_the_user_names_another() {
+        let store = MemoryStore::new();
+        let terms = |client: Option<&str>, place: Option<&str>| Terms {
+            client: client.map(str::to_owned),
+            place: place.map(str::to_owned),
+            resource: None,
+        };
+        shelf(terms(Some("me"), None)).point(&store, "https://one.test").await.unwrap();
+        for (now, is_bound) in [
+            (terms(Some("me"), None), true),
+            (terms(Some("you"), None), false),
+            (terms(Some("me"), Some("https://as.test/token")), false),
+        ] {
+            let bound = shelf(now.clone()).bound(&store).await.unwrap();
+            assert_eq!(bound.is_some(), is_bound, "{now:?}");
+        }
+        // A client that was registered for the occasion binds none that is configured later.
+        shelf(terms(None, None)).point(&store, "https://one.test").await.unwrap();
+        assert_eq!(shelf(terms(Some("me"), None)).bound(&store).await.unwrap(), None);
     }
 
     /// Keeps everything but pointers.
@@ -273,7 +331,7 @@ mod tests {
     #[tokio::test]
     async fn a_login_stays_until_its_successor_can_be_found() {
         let store = MemoryStore::new();
-        let shelf = Shelf { server: "https://a.test".into(), account: String::new() };
+        let shelf = shelf(Terms::default());
         shelf.save(&store, &login("https://one.test"), false).await.unwrap();
         let broken = NoPointers(&store, shelf.pointer());
         shelf.save(&broken, &login("https://two.test"), false).await.unwrap_err();
@@ -284,7 +342,7 @@ mod tests {
     #[tokio::test]
     async fn a_record_that_cannot_be_read_is_no_login() {
         let store = MemoryStore::new();
-        let shelf = Shelf { server: "https://a.test".into(), account: String::new() };
+        let shelf = shelf(Terms::default());
         shelf.save(&store, &login("https://one.test"), false).await.unwrap();
         let key = shelf.login("https://one.test");
         for damaged in ["", "{", "{}", "[]"] {

@@ -74,7 +74,7 @@ impl Shared {
             self.shelf.point(&**vault.store(), issuer).await
         };
         if let Err(error) = pinned.await {
-            self.tell_not_stored(&error);
+            self.tell_not_stored(&error.to_string());
         }
     }
 

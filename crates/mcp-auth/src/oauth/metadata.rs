@@ -37,6 +37,8 @@ impl ResourceMetadata {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ServerMetadata {
     pub(crate) issuer: String,
+    /// Where it is, if the name is only what we call it because nobody has told us.
+    pub(crate) origins: Vec<String>,
     pub(crate) authorization_endpoint: Option<String>,
     pub(crate) token_endpoint: Option<String>,
     pub(crate) registration_endpoint: Option<String>,
@@ -60,6 +62,7 @@ impl ServerMetadata {
         let flag = |name| document.get(name).and_then(Value::as_bool).unwrap_or(false);
         Ok(Self {
             issuer: text(&document, "issuer").ok_or(bad("it has no `issuer`"))?,
+            origins: Vec::new(),
             authorization_endpoint: text(&document, "authorization_endpoint"),
             token_endpoint: text(&document, "token_endpoint"),
             registration_endpoint: text(&document, "registration_endpoint"),

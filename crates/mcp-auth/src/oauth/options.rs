@@ -27,6 +27,39 @@ pub struct OAuthOptions {
     pub client_name: String,
     /// What to ask for, instead of what the server suggests. Default: empty.
     pub scopes: Vec<String>,
+    /// Where the authorization server describes itself. Default: wherever the MCP server says.
+    ///
+    /// It is fetched under the rules of every other document: `https` or this machine, no address that is
+    /// not public unless the MCP server is there too, and not without end. PKCE with S256 must be offered. Its
+    /// `issuer` is what a login is kept under, a client belongs to and answers are compared with, and it is
+    /// taken at its word: no second party says who it should be. So it is not believed any further
+    /// than for this login: a client that was registered elsewhere with that issuer is not shown to it, unless
+    /// the document is where RFC 8414 or `OpenID` would look for that issuer's.
+    pub metadata_url: Option<String>,
+    /// The page where a person logs in, with [`token_url`](Self::token_url). Default: discovered.
+    pub authorization_url: Option<String>,
+    /// Where tokens are, without any discovery. A person needs [`authorization_url`](Self::authorization_url)
+    /// beside it; a grant without a person does not. Default: discovered.
+    ///
+    /// It takes a [`client`](Self::client), since nobody says where to register one, and the scopes
+    /// are those of the challenge or of the options. PKCE with S256 is always sent, whether the server minds it
+    /// or not. The issuer is [`PreRegistered::issuer`], and an `iss` in an answer must be exactly that.
+    /// Where it is not given, the login is kept under the origin of this URL, and an `iss` must be of
+    /// the origin of one of the two: that tells an answer from another server, but not one from another
+    /// tenant of the same server. Nothing an MCP server says decides where a code goes here, so no
+    /// other server can send it astray.
+    pub token_url: Option<String>,
+    /// What to ask a token for (RFC 8707): an absolute URI without a fragment. Default: what the server
+    /// calls itself, which must be where it is, or else its URL.
+    ///
+    /// What the user says here need not be the server's address, and what the server says of itself is not
+    /// compared with anything then. Tokens go to the origin of [`server`](Self::server) all the same.
+    pub resource: Option<String>,
+    /// The whole redirect address that the client is registered with. Default: a free port of this machine.
+    ///
+    /// `http` on this machine is listened at, with its port (or any, if it has none: RFC 8252 §7.3) and its
+    /// path. `https` works with [`Paste`](crate::Paste) only.
+    pub redirect_uri: Option<String>,
     /// When tokens are bound to a key.
     pub dpop: Dpop,
     /// Whether a server that publishes no metadata is treated as the revision of 2025-03-26 says. Default:
@@ -53,6 +86,11 @@ impl OAuthOptions {
             client_metadata_url: None,
             client_name: "MCP client".to_owned(),
             scopes: Vec::new(),
+            metadata_url: None,
+            authorization_url: None,
+            token_url: None,
+            resource: None,
+            redirect_uri: None,
             dpop: Dpop::default(),
             legacy: true,
             interact: None,
@@ -90,8 +128,26 @@ pub enum Grant {
 impl Grant {
     /// Whether it takes a person.
     pub(crate) fn is_interactive(&self) -> bool {
-        matches!(self, Self::AuthorizationCode | Self::DeviceCode)
+        self.way().is_some()
     }
+
+    /// How it asks the person, if it takes one.
+    pub(crate) fn way(&self) -> Option<Way> {
+        match self {
+            Self::AuthorizationCode => Some(Way::Browser),
+            Self::DeviceCode => Some(Way::Code),
+            _ => None,
+        }
+    }
+}
+
+/// How a person is asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Way {
+    /// In a browser that comes back to us.
+    Browser,
+    /// With a code to enter anywhere.
+    Code,
 }
 
 /// The identity provider of a company, as its administrator describes it.

@@ -6,6 +6,7 @@ use tokio::time::Instant;
 
 use super::{
     Shared, Turn,
+    client::Client,
     dpop::Dpop,
     error::{LoginError, is_transient},
     login::Login,
@@ -75,8 +76,10 @@ impl Shared {
                         }
                     }
                     // The secret of a configured client may be mended, and others may have the right one.
-                    "invalid_client" | "unauthorized_client" if self.has_registered(&login) => {
-                        registration::forget(vault, &login.issuer).await?;
+                    "invalid_client" | "unauthorized_client"
+                        if self.has_registered(&login.client) =>
+                    {
+                        registration::forget(vault, &self.registrar(&login.issuer)).await?;
                         self.drop_generation(&login).await?;
                         return Err(LoginError::Ended);
                     }
@@ -89,10 +92,10 @@ impl Shared {
         Err(LoginError::Ended)
     }
 
-    /// Whether the client of this login is one that we registered, and so may register again.
-    fn has_registered(&self, login: &Login) -> bool {
+    /// Whether this client is one that we registered, and so may register again.
+    pub(super) fn has_registered(&self, client: &Client) -> bool {
         let document = self.options.client_metadata_url.as_ref();
-        self.options.client.is_none() && document != Some(&login.client.id)
+        self.options.client.is_none() && document != Some(&client.id)
     }
 
     fn has_unsaved(&self) -> bool {
@@ -161,7 +164,7 @@ impl Shared {
             (Err(_), None) => Some(Unsaved::new(renewed, Some(before.to_owned()))),
         };
         if let Err(error) = saved {
-            self.tell_not_stored(&error);
+            self.tell_not_stored(&error.to_string());
         }
     }
 
@@ -178,8 +181,8 @@ impl Shared {
         })
     }
 
-    pub(super) fn tell_not_stored(&self, error: &LoginError) {
-        let (server, reason) = (self.shelf.server.clone(), error.to_string());
+    pub(super) fn tell_not_stored(&self, reason: &str) {
+        let (server, reason) = (self.shelf.server.clone(), reason.to_owned());
         self.options.vault.on_event().tell(&AuthEvent::NotStored { server, reason });
     }
 

@@ -25,16 +25,18 @@ pub(crate) struct Applicant<'a> {
     pub(crate) scope: Option<&'a str>,
 }
 
-/// Registers dynamically, or uses the registration that was made before at this issuer for the same
-/// redirect.
+/// Registers dynamically, or uses the registration that was made before with this `registrar`, which is the
+/// issuer where that is certain, for the same redirect. Nothing is stored until it has been of use: see
+/// [`keep`].
 pub(crate) async fn register(
     fetch: &Fetch,
     vault: &Vault,
     server: &ServerMetadata,
+    registrar: &str,
     applicant: &Applicant<'_>,
 ) -> Result<Client, LoginError> {
     let endpoint = server.registration_endpoint.as_deref().ok_or(LoginError::NoClientId)?;
-    let key = stored_under(&server.issuer);
+    let key = stored_under(registrar);
     if let Some(client) = stored(vault, &key, applicant).await {
         return Ok(client);
     }
@@ -45,25 +47,28 @@ pub(crate) async fn register(
     request.body = Secret::new(body.to_string());
     let answer = fetch.send(request, ASKING).await?;
     let document = read(&answer)?;
-    let client = Client::from_registration(&document, method)
-        .ok_or(LoginError::BadDocument { what: ASKING, why: "the answer has no `client_id`" })?;
-    let record = json!({ "client": client.to_json(), "redirect": applicant.redirect_uri });
-    // A registration that cannot be kept is made again next time.
-    if let Err(error) = vault.store().set(&key, Secret::new(record.to_string())).await {
+    Client::from_registration(&document, method)
+        .ok_or(LoginError::BadDocument { what: ASKING, why: "the answer has no `client_id`" })
+}
+
+/// Stores a registration that its server has answered to. One that cannot be kept is made again next time.
+pub(crate) async fn keep(vault: &Vault, registrar: &str, client: &Client, redirect: Option<&str>) {
+    let record = json!({ "client": client.to_json(), "redirect": redirect });
+    let (key, record) = (stored_under(registrar), Secret::new(record.to_string()));
+    if let Err(error) = vault.store().set(&key, record).await {
         tracing::warn!(%error, "a client registration was not stored");
     }
-    Ok(client)
 }
 
 /// Forgets a registration that its server no longer knows.
-pub(crate) async fn forget(vault: &Vault, issuer: &str) -> Result<(), LoginError> {
-    vault.store().delete(&stored_under(issuer)).await?;
+pub(crate) async fn forget(vault: &Vault, registrar: &str) -> Result<(), LoginError> {
+    vault.store().delete(&stored_under(registrar)).await?;
     Ok(())
 }
 
 /// Registrations belong to the issuer, whichever MCP server led there.
-fn stored_under(issuer: &str) -> Key {
-    Key::new("", issuer, "registration")
+fn stored_under(registrar: &str) -> Key {
+    Key::new("", registrar, "registration")
 }
 
 /// A registration from before. A store that cannot be read has none: registering again is cheap.

@@ -8,6 +8,8 @@ mod canary;
 #[cfg(test)]
 mod code_flow;
 #[cfg(test)]
+mod configured;
+#[cfg(test)]
 mod dpop;
 #[cfg(test)]
 mod hammer;
@@ -17,6 +19,8 @@ mod hostile;
 mod keyrings;
 #[cfg(test)]
 mod machine;
+#[cfg(test)]
+mod proxied;
 #[cfg(test)]
 mod refresh;
 #[cfg(test)]

@@ -124,7 +124,7 @@ async fn names_that_lead_inside_are_refused_before_a_connection_is_made() {
 }
 
 /// A server on this machine with a certificate for `name`: its port, and what makes a client trust it.
-async fn serve_tls(name: &str) -> (u16, Vec<u8>) {
+pub(crate) async fn serve_tls(name: &str) -> (u16, Vec<u8>) {
     let made = rcgen::generate_simple_self_signed(vec![name.to_owned()]).unwrap();
     let (certificate, key) = (made.cert.der().clone(), made.signing_key.serialize_der());
     let provider = Arc::new(rustls::crypto::ring::default_provider());

@@ -296,3 +296,22 @@ async fn a_logout_whose_store_fails_says_so_and_still_revokes() {
     assert!(world.look(|authority| authority.tokens.is_empty()), "nothing was revoked");
     host.call().await.unwrap_err();
 }
+
+#[tokio::test]
+async fn a_login_that_nothing_renews_is_told_to_end_with_the_process() {
+    let world = Arc::new(World::new());
+    world.authority(|authority| authority.gives_refresh = false);
+    let told = Arc::new(Knob::new(Vec::new()));
+    let events = told.clone();
+    let on_event = OnEvent::new(move |event| {
+        if let AuthEvent::NotStored { reason, .. } = event {
+            events.lock().unwrap().push(reason.clone());
+        }
+    });
+    let vault = Arc::new(Vault::in_memory(on_event));
+    let host = Host::over(&world, vault, |options| options.interact = None);
+    host.auth.login(&browser(&world)).await.unwrap();
+    assert_eq!(*told.lock().unwrap(), ["the server gave nothing to renew it with"]);
+    host.call().await.unwrap();
+    assert!(!host.twin(|_| {}).auth.is_logged_in().await.unwrap());
+}

@@ -11,13 +11,13 @@ use std::{
 
 use mcp_auth::{
     DeviceCode, HttpClient, HttpError, HttpRequest, HttpResponse, Interact, InteractError,
-    Redirect, Secret, StoreMode, Visit,
+    LoopbackBrowser, Redirect, RedirectUri, Secret, StoreMode, Visit,
 };
 use mcp_bridge::{
     BoxFuture, Bridge, BridgeOptions, CallContext, HttpServeOptions, Logins, LoginsOptions,
     ServeOptions, ServerConfig, ServerState, Tool, ToolOutcome, ToolServer, ToolSpec,
 };
-use mcp_config::{AuthKind, Remote, SecretText, Transport};
+use mcp_config::{AuthKind, OAuth, Remote, SecretText, Transport};
 use serde_json::json;
 
 use crate::support::{args, names};
@@ -58,6 +58,8 @@ struct State {
     logins: AtomicUsize,
     tokens: AtomicUsize,
     revoked: Mutex<Vec<String>>,
+    /// Every request of a login, with its body, and every page that was opened.
+    asked: Mutex<Vec<String>>,
 }
 
 impl World {
@@ -107,6 +109,11 @@ impl World {
         self.0.tokens.load(Ordering::Relaxed)
     }
 
+    /// What was asked so far, one line each. Forgets it.
+    fn asked(&self) -> String {
+        std::mem::take(&mut *self.0.asked.lock().unwrap()).join("\n")
+    }
+
     fn logins(&self) -> usize {
         self.0.logins.load(Ordering::Relaxed)
     }
@@ -124,6 +131,8 @@ impl World {
 
 impl HttpClient for World {
     fn send(&self, request: HttpRequest) -> BoxFuture<'_, Result<HttpResponse, HttpError>> {
+        let asked = format!("{} {} {}", request.method, request.url, request.body.expose());
+        self.0.asked.lock().unwrap().push(asked);
         let (status, body) = self.answer(&request);
         let kind = ("content-type".to_owned(), "application/json".to_owned());
         let response = HttpResponse::new(status, vec![kind], body.to_string().into_bytes());
@@ -132,9 +141,14 @@ impl HttpClient for World {
 }
 
 impl Interact for World {
-    fn prepare(&self) -> BoxFuture<'_, Result<Box<dyn Redirect>, InteractError>> {
+    fn prepare<'a>(
+        &'a self,
+        fixed: Option<&'a RedirectUri>,
+    ) -> BoxFuture<'a, Result<Box<dyn Redirect>, InteractError>> {
         self.0.logins.fetch_add(1, Ordering::Relaxed);
-        Box::pin(async { Ok(Box::new(Agrees) as Box<dyn Redirect>) })
+        let uri = fixed.map_or(REDIRECT, RedirectUri::as_str).to_owned();
+        let agrees = Agrees { uri, world: self.clone() };
+        Box::pin(async { Ok(Box::new(agrees) as Box<dyn Redirect>) })
     }
 
     fn show_code<'a>(&'a self, _: &'a DeviceCode) -> BoxFuture<'a, Result<(), InteractError>> {
@@ -143,16 +157,20 @@ impl Interact for World {
 }
 
 /// A user who says yes to everything.
-struct Agrees;
+struct Agrees {
+    uri: String,
+    world: World,
+}
 
 impl Redirect for Agrees {
     fn uri(&self) -> &str {
-        REDIRECT
+        &self.uri
     }
 
     fn visit(self: Box<Self>, visit: Visit<'_>) -> BoxFuture<'_, Result<Secret, InteractError>> {
         let state = visit.url.split(['?', '&']).find_map(|pair| pair.strip_prefix("state="));
-        let back = format!("{REDIRECT}?code=c0de&state={}", state.unwrap());
+        let back = format!("{}?code=c0de&state={}", self.uri, state.unwrap());
+        self.world.0.asked.lock().unwrap().push(format!("OPEN {}", visit.url));
         Box::pin(async move { Ok(Secret::new(back)) })
     }
 }
@@ -278,4 +296,92 @@ async fn a_helper_gives_the_headers() {
     config.transport = Transport::Http(remote);
     let bridge = bridge(&world.host(folder.path()), config).await;
     assert_eq!(state(&bridge), ServerState::Connected);
+}
+
+/// A configuration that says this about its login.
+fn with_oauth(url: &str, change: impl FnOnce(&mut OAuth)) -> ServerConfig {
+    let mut oauth = OAuth::default();
+    oauth.client_id = Some("known".into());
+    change(&mut oauth);
+    let mut remote = Remote::new(url);
+    remote.oauth = Some(Box::new(oauth));
+    let mut config = config(url);
+    config.transport = Transport::Http(remote);
+    config
+}
+
+#[tokio::test]
+async fn everything_that_a_configuration_says_about_a_login_takes_effect() {
+    let (world, folder, url) = (World::default(), tempfile::tempdir().unwrap(), server().await);
+    let base = url.trim_end_matches("/mcp").to_owned();
+    let text = |path: &str| Some(format!("{base}{path}").as_str().into());
+    let described = with_oauth(&url, |oauth| {
+        oauth.metadata_url = text("/.well-known/oauth-authorization-server");
+        oauth.scopes = vec!["read".into()];
+        oauth.resource = Some("api://known".into());
+        oauth.redirect_uri = Some("https://example.com/shows-its-address".into());
+    });
+    let fixed = with_oauth(&url, |oauth| {
+        oauth.authorization_url = text("/authorize");
+        oauth.token_url = text("/token");
+        oauth.redirect_uri = Some("http://localhost:1455/back".into());
+    });
+    for (config, said, silent) in [
+        (
+            described,
+            vec![
+                "client_id=known",
+                "scope=read",
+                "resource=api%3A%2F%2Fknown",
+                "redirect_uri=https%3A%2F%2Fexample.com%2Fshows-its-address",
+            ],
+            vec!["/register"],
+        ),
+        (
+            fixed,
+            vec!["client_id=known", "redirect_uri=http%3A%2F%2Flocalhost%3A1455%2Fback"],
+            vec!["/register", "/.well-known"],
+        ),
+    ] {
+        let bridge = bridge(&world.host(folder.path()), config).await;
+        bridge.login("docs", Arc::new(|_| {})).await.unwrap();
+        connected(&bridge).await;
+        let asked = world.asked();
+        let page = asked.lines().find(|line| line.starts_with("OPEN ")).unwrap();
+        for said in said {
+            assert!(page.contains(said), "{said}: {page}");
+        }
+        for silent in silent {
+            assert!(!asked.contains(silent), "{silent}: {asked}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_client_with_a_place_for_tokens_and_no_page_logs_in_by_itself() {
+    let (world, folder, url) = (World::default(), tempfile::tempdir().unwrap(), server().await);
+    let token = url.replace("/mcp", "/token");
+    let config = with_oauth(&url, |oauth| {
+        oauth.client_secret = Some(SecretText::parse("canary-secret"));
+        oauth.token_url = Some(token.as_str().into());
+    });
+    let bridge = bridge(&world.host(folder.path()), config).await;
+    connected(&bridge).await;
+    assert_eq!((world.logins(), world.tokens()), (0, 1), "nobody was asked");
+    assert!(world.asked().contains("grant_type=client_credentials"));
+}
+
+#[tokio::test]
+async fn a_setting_that_cannot_be_used_is_named() {
+    let (world, folder, url) = (World::default(), tempfile::tempdir().unwrap(), server().await);
+    let logins = world.host(folder.path());
+    let page = with_oauth(&url, |oauth| oauth.authorization_url = Some("javascript:x".into()));
+    let bridge = bridge(&logins, page).await;
+    let told = bridge.login("docs", Arc::new(|_| {})).await.unwrap_err();
+    assert!(told.contains("the configured authorization URL cannot be used"), "{told}");
+    let away = |oauth: &mut OAuth| oauth.redirect_uri = Some("https://example.com/x".into());
+    let login = logins.oauth(&with_oauth(&url, away)).unwrap();
+    let told = login.login(&LoopbackBrowser::new()).await.unwrap_err();
+    let why = std::error::Error::source(&told).unwrap().to_string();
+    assert!(why.contains("paste the address"), "{why}");
 }

@@ -1,8 +1,8 @@
 //! `mcp login`, `mcp logout`, `mcp auth status`.
 
 use clap::{Arg, ArgAction, ArgMatches, Command};
-use mcp_auth::{Logout, OAuth};
-use mcp_config::{NoInputs, ServerConfig, expand};
+use mcp_auth::{InteractError, LoginError, Logout, OAuth};
+use mcp_config::{Expanded, NoInputs, ServerConfig, expand};
 use serde_json::{Value, json};
 
 use super::{server_arg, text};
@@ -17,13 +17,22 @@ use crate::{
 pub(super) fn login_command() -> Command {
     Command::new("login")
         .about("Log in to a server")
-        .after_help("Examples:\n  mcp login docs\n  mcp login docs --no-browser")
+        .after_help(
+            "Examples:\n  mcp login docs\n  mcp login docs --no-browser\n  mcp login docs --device",
+        )
         .arg(server_arg().required(true))
         .arg(
             Arg::new("no-browser")
                 .long("no-browser")
                 .action(ArgAction::SetTrue)
                 .help("Show the page, and take the address it ends up at"),
+        )
+        .arg(
+            Arg::new("device")
+                .long("device")
+                .action(ArgAction::SetTrue)
+                .conflicts_with("no-browser")
+                .help("Show a code to enter on any device, where the server offers that"),
         )
 }
 
@@ -44,38 +53,48 @@ pub(super) fn auth_command() -> Command {
         )
 }
 
+/// A configuration with its variables replaced.
+fn expanded(app: &App, config: &ServerConfig) -> Result<Expanded, Problem> {
+    let expanded = expand(config, &app.config.environment, &NoInputs);
+    expanded.map_err(|error| Problem::new(Exit::Config, error.to_string()))
+}
+
 /// The login to a server, if that is how it knows its users.
 fn oauth(app: &App, config: &ServerConfig) -> Result<Option<OAuth>, Problem> {
-    let expanded = expand(config, &app.config.environment, &NoInputs);
-    let expanded = expanded.map_err(|error| Problem::new(Exit::Config, error.to_string()))?;
+    let expanded = expanded(app, config)?;
     Ok(app.logins.oauth(&expanded))
 }
 
-fn needed(app: &App, name: &str) -> Result<OAuth, Problem> {
-    let config = &app.config.server(name)?.entry.config;
-    oauth(app, config)?.ok_or_else(|| {
-        let message = format!("{name} has no login");
-        Problem::new(Exit::Usage, message).hint(match config.transport.remote() {
-            Some(_) => "it is identified by the headers in its configuration",
-            None => "it is a local program",
-        })
-    })
+/// The login to a server that must have one, and its configuration with variables replaced.
+fn needed(app: &App, name: &str) -> Result<(OAuth, Expanded), Problem> {
+    let config = expanded(app, &app.config.server(name)?.entry.config)?;
+    if let Some(login) = app.logins.oauth(&config) {
+        return Ok((login, config));
+    }
+    let hint = match config.transport.remote() {
+        Some(_) => "it is identified by the headers in its configuration",
+        None => "it is a local program",
+    };
+    Err(Problem::new(Exit::Usage, format!("{name} has no login")).hint(hint))
 }
 
 pub(super) async fn login(app: &App, matches: &ArgMatches) -> Done {
     let name = text(matches, "server");
-    let login = needed(app, name)?;
+    let (login, config) = needed(app, name)?;
     let is_pasted = matches.get_flag("no-browser");
     if is_pasted && !app.terminal.can_ask() {
-        return Err(Problem::new(Exit::Denied, "there is no terminal to paste the address in"));
+        let message = "there is no terminal to paste the address in";
+        let hint = format!("a code takes none: mcp login {name} --device");
+        return Err(Problem::new(Exit::Denied, message).hint(hint));
     }
-    let config = &app.config.server(name)?.entry.config;
     let done = if is_pasted {
-        app.interrupt.or(login.login(&login::paste(app.out))).await?
+        app.interrupt.or(login.login(&login::paste(&config, app.out))).await?
+    } else if matches.get_flag("device") {
+        app.interrupt.or(login.login_with_code(&login::paste(&config, app.out))).await?
     } else {
-        app.interrupt.or(login.login(&login::browser(config, app.out))).await?
+        app.interrupt.or(login.login(&login::browser(&config, app.out))).await?
     };
-    done.map_err(|error| Problem::new(Exit::NeedsLogin, chain(&error)))?;
+    done.map_err(|error| failed(name, matches.get_flag("device"), &error))?;
     if app.out.json {
         app.out.value(&json!({"server": name, "loggedIn": true}))?;
     } else {
@@ -84,9 +103,30 @@ pub(super) async fn login(app: &App, matches: &ArgMatches) -> Done {
     Ok(Exit::Done)
 }
 
+/// A login that failed, and another way to it if there is one.
+fn failed(name: &str, is_device: bool, error: &LoginError) -> Problem {
+    let exit = match error {
+        LoginError::BadSetting { .. } => Exit::Config,
+        _ => Exit::NeedsLogin,
+    };
+    let problem = Problem::new(exit, chain(error));
+    let pasted = format!("mcp login {name} --no-browser");
+    match error {
+        LoginError::NotOffered(_) if is_device => problem.hint(pasted),
+        LoginError::Interaction(error) if !is_device => match error {
+            InteractError::Elsewhere => problem.hint(pasted),
+            InteractError::Browser(_) | InteractError::Listen(_) => {
+                problem.hint(format!("{pasted}, or --device"))
+            }
+            _ => problem,
+        },
+        _ => problem,
+    }
+}
+
 pub(super) async fn logout(app: &App, matches: &ArgMatches) -> Done {
     let name = text(matches, "server");
-    let ended = app.interrupt.or(needed(app, name)?.logout()).await?;
+    let ended = app.interrupt.or(needed(app, name)?.0.logout()).await?;
     let ended = ended.map_err(|error| Problem::new(Exit::Failed, chain(&error)))?;
     let (word, said) = match ended {
         Logout::Revoked => ("revoked", "logged out; the server revoked the tokens"),
@@ -113,6 +153,9 @@ pub(super) async fn status(app: &App) -> Done {
             }
             Ok(None) if remote.headers.is_empty() => ("none", "sends nothing".into()),
             Ok(None) => ("headers", "by the headers in its configuration".into()),
+            Ok(Some(login)) if !login.takes_a_person() => {
+                ("client", "as the client in its configuration".into())
+            }
             Ok(Some(login)) => match app.interrupt.or(login.is_logged_in()).await? {
                 Ok(true) => ("logged-in", String::new()),
                 Ok(false) => ("logged-out", format!("mcp login {}", config.name)),

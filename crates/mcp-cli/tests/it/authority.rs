@@ -34,6 +34,12 @@ pub(crate) struct State {
     pub(crate) revocations: usize,
     /// The user says no.
     pub(crate) denies: bool,
+    /// There is a login with a code.
+    pub(crate) has_codes: bool,
+    /// Codes for devices, by what the user enters, and whether they have.
+    devices: HashMap<String, (String, bool)>,
+    /// Where people were sent back to.
+    pub(crate) redirects: Vec<String>,
 }
 
 struct Reply(u16, Vec<(&'static str, String)>, String);
@@ -130,12 +136,22 @@ impl State {
                 "issuer": self.origin, "authorization_endpoint": at("/authorize"),
                 "token_endpoint": at("/token"), "registration_endpoint": at("/register"),
                 "revocation_endpoint": at("/revoke"), "response_types_supported": ["code"],
+                "device_authorization_endpoint": self.has_codes.then(|| at("/device")),
                 "code_challenge_methods_supported": ["S256"],
                 "token_endpoint_auth_methods_supported": ["none"]})),
             ("POST", "/register") => {
                 ok(&json!({"client_id": "client", "token_endpoint_auth_method": "none"}))
             }
             ("GET", "/authorize") => self.authorize(query),
+            ("POST", "/device") => self.device(),
+            ("GET", "/activate") => {
+                let known = self.devices.get_mut(&param(query, "code"));
+                let Some((_, is_entered)) = known else {
+                    return Reply(404, Vec::new(), String::new());
+                };
+                *is_entered = true;
+                ok(&json!({}))
+            }
             ("POST", "/token") => self.token(body),
             ("POST", "/revoke") => {
                 self.revocations += 1;
@@ -163,11 +179,21 @@ impl State {
             format!("code={code}")
         };
         let (redirect, state) = (param(query, "redirect_uri"), param(query, "state"));
+        self.redirects.push(redirect.clone());
         let to = format!("{redirect}?{answer}&state={state}");
         Reply(302, vec![("location", to)], String::new())
     }
 
+    fn device(&mut self) -> Reply {
+        let code = self.secret("device");
+        let shown = format!("WDJB-{:04}", self.next);
+        self.devices.insert(shown.clone(), (code.clone(), false));
+        ok(&json!({"device_code": code, "user_code": shown, "interval": 1, "expires_in": 600,
+            "verification_uri": format!("{}/activate", self.origin)}))
+    }
+
     fn token(&mut self, body: &str) -> Reply {
+        let refuse = |code: &str| Reply(400, Vec::new(), json!({ "error": code }).to_string());
         let refresh = param(body, "refresh_token");
         let is_good = match param(body, "grant_type").as_str() {
             "authorization_code" => {
@@ -179,10 +205,17 @@ impl State {
                 self.spent.insert(refresh.clone());
                 self.refresh.remove(&refresh)
             }
+            "urn:ietf:params:oauth:grant-type:device_code" => {
+                let wanted = param(body, "device_code");
+                match self.devices.values().find(|(code, _)| *code == wanted) {
+                    Some((_, false)) => return refuse("authorization_pending"),
+                    found => found.is_some(),
+                }
+            }
             _ => false,
         };
         if !is_good {
-            return Reply(400, Vec::new(), json!({"error": "invalid_grant"}).to_string());
+            return refuse("invalid_grant");
         }
         let (access, refresh) = (self.secret("access"), self.secret("refresh"));
         self.access.insert(access.clone(), self.uses);

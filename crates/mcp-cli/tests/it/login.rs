@@ -1,4 +1,5 @@
-//! Logins from end to end: a browser, a pasted address, a gateway that waits for one, and two that share one.
+//! Logins from end to end: a browser, a pasted address, a code, a gateway that waits for one, and two that share
+//! one.
 
 use std::{path::Path, process::Stdio};
 
@@ -85,6 +86,83 @@ fn without_a_terminal_nothing_can_be_pasted() {
     let authority = Authority::start(1_000);
     let ran = machine(&authority).run(["login", "guarded", "--no-browser"]);
     assert_eq!(ran.code, 7, "{}", ran.stderr);
+    assert!(ran.stderr.contains("mcp login guarded --device"), "{}", ran.stderr);
+}
+
+#[test]
+fn a_code_is_entered_elsewhere_and_the_login_is_renewed_like_any_other() {
+    let authority = Authority::start(6);
+    authority.state.lock().unwrap().has_codes = true;
+    let machine = machine(&authority);
+    // Without a terminal, and as quiet as it gets: the code is shown all the same.
+    let mut login = machine.command(["login", "guarded", "--device", "--quiet"]);
+    login.stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = login.spawn().unwrap();
+    let remarks = lines(child.stderr.take().unwrap());
+    let shown = remarks.iter().next().unwrap();
+    let (page, code) = shown.strip_prefix("open ").unwrap().split_once(" and enter ").unwrap();
+    assert_eq!(page, format!("{}/activate", authority.origin));
+    get(&format!("{page}?code={code}"));
+    let said = remarks.iter().collect::<Vec<_>>().join("\n");
+    let output = child.wait_with_output().unwrap();
+    assert!(output.status.success(), "{said}");
+    assert!(!said.contains(CANARY) && output.stdout == b"logged in to guarded\n", "{said}");
+    for at in 0..8 {
+        let who = machine.run(["call", "guarded/whoami"]);
+        assert_eq!((who.code, who.stdout.as_str()), (0, "ada\n"), "call {at}: {}", who.stderr);
+    }
+    let state = authority.state.lock().unwrap();
+    assert!(state.refreshes > 0 && state.double_spends == 0, "{}", state.refreshes);
+    assert!(state.redirects.is_empty(), "no browser was sent anywhere");
+}
+
+#[test]
+fn a_server_without_codes_says_so_and_what_else_there_is() {
+    let authority = Authority::start(1_000);
+    let ran = machine(&authority).run(["login", "guarded", "--device"]);
+    assert_eq!(ran.code, 6, "{}", ran.stderr);
+    assert!(ran.stderr.contains("does not offer a login with a device code"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("hint: mcp login guarded --no-browser"), "{}", ran.stderr);
+}
+
+/// A machine whose server is configured with this `oauth`.
+fn configured(authority: &Authority, oauth: &serde_json::Value) -> Machine {
+    let machine = Machine::new();
+    let entry = json!({"type": "http", "url": authority.server(), "trust": true, "oauth": oauth});
+    let added = machine.run(["add-json", "-s", "user", "guarded", &entry.to_string()]);
+    assert_eq!(added.code, 0, "{}", added.stderr);
+    machine
+}
+
+#[test]
+fn a_login_follows_its_configuration_and_not_what_the_server_says() {
+    let authority = Authority::start(1_000);
+    let at = |path: &str| format!("{}{path}", authority.origin);
+    let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let back = format!("http://127.0.0.1:{free}/oauth/back");
+    let machine = configured(
+        &authority,
+        &json!({"clientId": "client", "authorizationUrl": at("/authorize"),
+            "tokenUrl": at("/token"), "redirectUri": back}),
+    );
+    let (code, said) = log_in(&machine);
+    assert_eq!(code, 0, "{said}");
+    assert_eq!(authority.state.lock().unwrap().redirects, [back]);
+    assert_eq!(machine.run(["call", "guarded/whoami"]).code, 0);
+}
+
+#[test]
+fn a_configuration_that_cannot_work_is_told_with_what_does() {
+    let authority = Authority::start(1_000);
+    let away =
+        json!({"clientId": "client", "redirectUri": "https://example.com/shows-its-address"});
+    let (code, said) = log_in(&configured(&authority, &away));
+    assert_eq!(code, 6, "{said}");
+    assert!(said.contains("hint: mcp login guarded --no-browser"), "{said}");
+    let half = json!({"clientId": "client", "authorizationUrl": "https://example.com/authorize"});
+    let (code, said) = log_in(&configured(&authority, &half));
+    assert_eq!(code, 3, "{said}");
+    assert!(said.contains("the token URL is missing beside it"), "{said}");
 }
 
 #[cfg(target_os = "linux")]

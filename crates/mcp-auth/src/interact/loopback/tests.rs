@@ -2,16 +2,19 @@
 
 use std::sync::Mutex;
 
+use tokio::net::TcpListener;
+
 use super::*;
-use crate::oauth::callback::Expected;
+use crate::oauth::callback::{Expected, Issuer};
 
 fn expected() -> Expected {
-    Expected { state: Secret::new("s"), issuer: "https://as.test".into(), needs_iss: false }
+    let issuer = Issuer::Known("https://as.test".into());
+    Expected { state: Secret::new("s"), issuer, needs_iss: false }
 }
 
 /// Sends one request to `uri` and returns the answer.
 async fn get(uri: &str, request: &str) -> String {
-    let address = uri.trim_start_matches("http://").trim_end_matches(PATH);
+    let address = uri.trim_start_matches("http://").split('/').next().unwrap();
     let mut stream = TcpStream::connect(address).await.unwrap();
     stream.write_all(request.as_bytes()).await.unwrap();
     let mut answer = String::new();
@@ -27,7 +30,7 @@ async fn play(targets: &[&str]) -> (Result<Secret, InteractError>, Vec<String>) 
         pages.lock().unwrap().push(url.to_owned());
         Ok(())
     }));
-    let redirect = browser.prepare().await.unwrap();
+    let redirect = browser.prepare(None).await.unwrap();
     let uri = redirect.uri().to_owned();
     let expected = expected();
     let visit = redirect.visit(Visit::new("https://as.test/authorize?x", &expected));
@@ -64,9 +67,9 @@ async fn only_the_answer_to_this_login_ends_the_wait() {
 #[tokio::test]
 async fn connections_that_say_nothing_keep_nobody_waiting() {
     let browser = LoopbackBrowser::new().with_opener(Arc::new(|_| Ok(())));
-    let redirect = browser.prepare().await.unwrap();
+    let redirect = browser.prepare(None).await.unwrap();
     let uri = redirect.uri().to_owned();
-    let address = uri.trim_start_matches("http://").trim_end_matches(PATH).to_owned();
+    let address = uri.trim_start_matches("http://").trim_end_matches("/callback").to_owned();
     let expected = expected();
     let visit = redirect.visit(Visit::new("https://as.test/", &expected));
     let requests = async {
@@ -86,14 +89,15 @@ async fn connections_that_say_nothing_keep_nobody_waiting() {
 #[tokio::test]
 async fn a_connection_that_cannot_be_accepted_does_not_end_the_login() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let uri = format!("http://{}{PATH}", listener.local_addr().unwrap());
+    let uri = format!("http://{}/callback", listener.local_addr().unwrap());
     let mut errors = vec![io::ErrorKind::ConnectionAborted, io::ErrorKind::Other];
     let accept = |cx: &mut Context<'_>| match errors.pop() {
         Some(kind) => Poll::Ready(Err(kind.into())),
         None => listener.poll_accept(cx),
     };
     let expected = expected();
-    let waiting = wait(accept, "http://127.0.0.1", Visit::new("https://as.test/", &expected));
+    let at = ("http://127.0.0.1", "/callback");
+    let waiting = wait(accept, at, Visit::new("https://as.test/", &expected));
     let request = get(&uri, "GET /callback?code=c&state=s HTTP/1.1\r\n\r\n");
     let (redirected, answer) = tokio::join!(waiting, request);
     assert!(redirected.expose().ends_with("/callback?code=c&state=s"));
@@ -120,7 +124,7 @@ async fn an_answer_from_somebody_else_is_not_shown() {
 async fn the_wait_has_an_end() {
     let limit = Duration::from_millis(20);
     let browser = LoopbackBrowser::new().with_limit(limit).with_opener(Arc::new(|_| Ok(())));
-    let redirect = browser.prepare().await.unwrap();
+    let redirect = browser.prepare(None).await.unwrap();
     let expected = expected();
     let visited = redirect.visit(Visit::new("https://as.test/", &expected)).await;
     assert!(matches!(visited, Err(InteractError::TimedOut(_))));
@@ -128,8 +132,75 @@ async fn the_wait_has_an_end() {
 
 #[tokio::test]
 async fn a_fixed_port_that_is_taken_is_told() {
-    let holder = LoopbackBrowser::new().prepare().await.unwrap();
+    let holder = LoopbackBrowser::new().prepare(None).await.unwrap();
     let port = url::Url::parse(holder.uri()).unwrap().port().unwrap();
-    let again = LoopbackBrowser::new().with_port(port).prepare().await;
+    let again = LoopbackBrowser::new().with_port(port).prepare(None).await;
     assert!(matches!(again.err(), Some(InteractError::Listen(_))));
+}
+
+/// Logs in at a redirect address that is fixed. What the server is told, and what comes back when a browser
+/// goes to `address` for `target`.
+async fn at(fixed: &str, address: &str, target: &str) -> (String, String) {
+    let browser = LoopbackBrowser::new().with_opener(Arc::new(|_| Ok(())));
+    let redirect = browser.prepare(Some(&fixed.parse().unwrap())).await.unwrap();
+    let uri = redirect.uri().to_owned();
+    let port = url::Url::parse(&uri).unwrap().port().unwrap();
+    let expected = expected();
+    let visit = redirect.visit(Visit::new("https://as.test/", &expected));
+    let to = format!("http://{address}:{port}/");
+    let missed = get(&to, "GET /callback?code=c&state=s HTTP/1.1\r\n\r\n");
+    let hit = format!("GET {target} HTTP/1.1\r\n\r\n");
+    let requests = async { (missed.await, get(&to, &hit).await) };
+    let (redirected, (missed, _)) = tokio::join!(visit, requests);
+    assert!(missed.starts_with("HTTP/1.1 404"), "{missed}");
+    (uri, redirected.unwrap().expose().to_owned())
+}
+
+/// A port that was free just now.
+async fn free_port() -> u16 {
+    TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap().port()
+}
+
+#[tokio::test]
+async fn a_fixed_address_is_heard_at_its_own_port_and_path_only() {
+    let fixed = format!("http://127.0.0.1:{}/oauth/back?app=x", free_port().await);
+    let (uri, came) = at(&fixed, "127.0.0.1", "/oauth/back?app=x&code=c&state=s").await;
+    assert_eq!(uri, fixed);
+    assert_eq!(came, format!("{fixed}&code=c&state=s"));
+}
+
+#[tokio::test]
+async fn an_address_without_a_port_is_heard_at_any() {
+    let (uri, came) = at("http://127.0.0.1/", "127.0.0.1", "/?code=c&state=s").await;
+    assert!(uri.starts_with("http://127.0.0.1:") && came.starts_with(&uri), "{uri} {came}");
+}
+
+#[tokio::test]
+async fn a_name_is_heard_at_every_address_it_may_mean() {
+    let has_ipv6 = TcpListener::bind("[::1]:0").await.is_ok();
+    let addresses = ["127.0.0.1", "[::1]"];
+    for address in addresses.into_iter().take(if has_ipv6 { 2 } else { 1 }) {
+        let (uri, came) = at("http://localhost/back", address, "/back?code=c&state=s").await;
+        assert!(uri.starts_with("http://localhost:") && uri.ends_with("/back"), "{uri}");
+        assert_eq!(came, format!("{uri}?code=c&state=s"));
+    }
+}
+
+#[tokio::test]
+async fn a_name_that_somebody_else_listens_for_is_not_used() {
+    let Ok(other) = TcpListener::bind("[::1]:0").await else { return };
+    let port = other.local_addr().unwrap().port();
+    let fixed = format!("http://localhost:{port}/").parse().unwrap();
+    let prepared = LoopbackBrowser::new().prepare(Some(&fixed)).await;
+    assert!(matches!(prepared.err(), Some(InteractError::Listen(_))));
+}
+
+#[tokio::test]
+async fn an_address_on_another_machine_is_refused_with_the_way_that_works() {
+    for elsewhere in ["https://a.test/back", "https://localhost:8443/back"] {
+        let fixed = elsewhere.parse().unwrap();
+        let error = LoopbackBrowser::new().prepare(Some(&fixed)).await.err().unwrap();
+        assert!(matches!(error, InteractError::Elsewhere), "{elsewhere}: {error}");
+        assert!(error.to_string().contains("paste the address"), "{error}");
+    }
 }

@@ -13,12 +13,17 @@ use crate::{
     spill::Spill,
 };
 
+/// The longest link: its address, names and description together, in bytes.
+const LONGEST_LINK: usize = 8 << 10;
+
 /// How much of a result reaches the model.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct OutputLimits {
     /// Characters of text in all; more is cut in its middle. Default 100,000.
     pub max_chars: usize,
+    /// Parts that are no text: pictures, sounds, links. More are left out, and said to be. Default 1,000.
+    pub max_parts: usize,
     /// Bytes of Base64 of one picture or sound; a larger one is left out whole. Default 16 MiB.
     pub max_media: usize,
     /// Where what was cut is kept. Default: nowhere.
@@ -27,7 +32,7 @@ pub struct OutputLimits {
 
 impl Default for OutputLimits {
     fn default() -> Self {
-        Self { max_chars: 100_000, max_media: 16 << 20, spill: None }
+        Self { max_chars: 100_000, max_parts: 1_000, max_media: 16 << 20, spill: None }
     }
 }
 
@@ -52,16 +57,18 @@ pub(crate) async fn fit(outcome: &mut ToolOutcome, limits: &OutputLimits, label:
         redact_errors(outcome);
     }
     for block in &mut outcome.content {
-        if let Some(problem) = media_problem(block, limits) {
+        if let Some(problem) = media_problem(block, limits).or_else(|| link_problem(block)) {
             *block = Content::text(problem);
         }
     }
+    let extra = outcome.content.iter().filter(|block| is_no_text(block)).count();
+    let extra = extra.saturating_sub(limits.max_parts);
     let bytes: usize = outcome.content.iter().filter_map(text_of).map(str::len).sum();
-    if bytes <= limits.max_chars {
+    if extra == 0 && bytes <= limits.max_chars {
         return;
     }
     let chars: usize = outcome.content.iter().filter_map(text_of).map(|t| t.chars().count()).sum();
-    if chars <= limits.max_chars {
+    if extra == 0 && chars <= limits.max_chars {
         return;
     }
     let kept_in = match &limits.spill {
@@ -72,7 +79,18 @@ pub(crate) async fn fit(outcome: &mut ToolOutcome, limits: &OutputLimits, label:
         Some(path) => format!("; the whole output is in {}", path.display()),
         None => String::new(),
     };
-    cut(&mut outcome.content, limits.max_chars, chars, &place);
+    if chars > limits.max_chars {
+        cut(&mut outcome.content, limits.max_chars, chars, &place);
+    }
+    if extra > 0 {
+        let mut left = limits.max_parts;
+        outcome.content.retain(|block| {
+            let stays = !is_no_text(block) || left > 0;
+            left = left.saturating_sub(usize::from(is_no_text(block)));
+            stays
+        });
+        outcome.content.push(Content::text(format!("… [{extra} more parts left out{place}]")));
+    }
     // Programs that want all of it have the file.
     if outcome.structured.as_ref().is_some_and(|raw| raw.as_bytes().len() > limits.max_chars) {
         outcome.structured = None;
@@ -97,6 +115,11 @@ fn text_of(block: &Content) -> Option<&str> {
         Content::Resource(embedded) => embedded.resource.text.as_deref(),
         _ => None,
     }
+}
+
+/// Whether a part is one that the limit on characters does not see.
+fn is_no_text(block: &Content) -> bool {
+    text_of(block).is_none_or(str::is_empty)
 }
 
 fn text_of_mut(block: &mut Content) -> Option<&mut String> {
@@ -131,6 +154,15 @@ fn media_problem(block: &Content, limits: &OutputLimits) -> Option<String> {
         ));
     }
     (!is_base64(data)).then(|| format!("[{kind} {mime} left out: its data is not Base64]"))
+}
+
+/// Why a link cannot be passed on: what a model is shown of it would be longer than any name.
+fn link_problem(block: &Content) -> Option<String> {
+    let Content::ResourceLink(link) = block else { return None };
+    let texts = [Some(&link.uri), Some(&link.name), link.title.as_ref(), link.description.as_ref()];
+    let length: usize = texts.into_iter().flatten().map(String::len).sum();
+    (length > LONGEST_LINK)
+        .then(|| format!("[link left out: {length} bytes, and {LONGEST_LINK} are the limit]"))
 }
 
 /// Whether the text is Base64 with padding, as the protocol wants it.
@@ -293,5 +325,25 @@ mod tests {
         let mut file = ToolOutcome::text(text);
         fit(&mut file, &OutputLimits::default(), "x").await;
         assert_eq!(file.text_content(), text);
+    }
+
+    #[tokio::test]
+    async fn parts_and_links_are_bounded_and_what_is_left_out_is_said() {
+        let links: Vec<String> = (0..2_000)
+            .map(|n| format!(r#"{{"type":"resource_link","uri":"a:{n}","name":"{n}"}}"#))
+            .collect();
+        let all = format!(r#"{{"content":[{}]}}"#, links.join(","));
+        let mut many = outcome(result(&all));
+        fit(&mut many, &OutputLimits::default(), "t").await;
+        assert_eq!(many.content.len(), 1_001);
+        assert_eq!(many.content[1_000].as_text(), Some("… [1000 more parts left out]"));
+        assert!(matches!(many.notes[..], [Note::Truncated { .. }]));
+        let long = "x".repeat(LONGEST_LINK);
+        let one = format!(
+            r#"{{"content":[{{"type":"resource_link","uri":"a:b","name":"b","description":"{long}"}}]}}"#
+        );
+        let mut one = outcome(result(&one));
+        fit(&mut one, &OutputLimits::default(), "t").await;
+        assert!(one.content[0].as_text().is_some_and(|text| text.starts_with("[link left out")));
     }
 }

@@ -15,6 +15,10 @@ pub(super) struct Remote {
 
 impl Remote {
     /// The way to a server whose variables are replaced already.
+    #[cfg_attr(
+        not(feature = "http"),
+        expect(clippy::unused_self, reason = "only HTTP has something to share")
+    )]
     pub(super) fn open(
         &self,
         config: &ServerConfig,

@@ -133,8 +133,10 @@ impl Bridge {
     /// # Errors
     /// When its name is taken, or its schema is none.
     pub fn add_custom(&self, tool: CustomTool) -> Result<(), CustomToolError> {
-        let name = tool.name.clone();
-        if self.add_tool(Arc::new(custom::Custom::new(tool, &self.lease)?)) {
+        let (name, claims_reading) = (tool.name.clone(), tool.read_only);
+        let mut registered = Registered::host(Arc::new(custom::Custom::new(tool, &self.lease)?));
+        registered.claims_reading = claims_reading;
+        if self.core.registry.add_host(Arc::new(registered)) {
             Ok(())
         } else {
             Err(CustomToolError::NameTaken(name))

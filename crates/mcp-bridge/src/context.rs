@@ -27,6 +27,8 @@ pub struct CallContext {
     pub owner: Option<Arc<dyn Handler>>,
     /// The user has agreed to this very call already, so nobody asks again. A rule that denies still does.
     pub approved: bool,
+    /// The call was in a plan that was reviewed, so nothing of it waits for that again.
+    pub(crate) reviewed: bool,
     /// The conversation it is made in; for what is done on the way of a call, the one of that call.
     pub(crate) lease: Option<Arc<LeaseCore>>,
 }

@@ -155,6 +155,11 @@ impl Gate {
         {
             return Err(outcome);
         }
+        // A tool may say that it changes nothing; whether that is so is seen step by step.
+        let plans = context.lease.as_ref().unwrap_or(&self.lease);
+        if part == Part::Step && !context.reviewed && self.is_held_back(plans) {
+            return Err(denied("plan mode, and this step would change something"));
+        }
         let permission = spec.permission();
         let standing = core.options.approvals.standing(&permission, &spec.hash);
         let changed = match &standing {
@@ -180,12 +185,14 @@ impl Gate {
             arguments: arguments.clone(),
             reason,
             changed,
+            once_only: always_asks,
             owner: context.owner.clone(),
         };
         match core.options.approver.approve(request).await {
             Approval::Deny => Err(denied("the user said no")),
             Approval::Unasked(why) => Err(denied(&why)),
             Approval::Once => Ok(()),
+            Approval::Always if always_asks => Ok(()),
             Approval::Always => {
                 core.options.approvals.approve(&permission, &spec.hash, &self.registered.raw);
                 Ok(())
@@ -193,13 +200,18 @@ impl Gate {
         }
     }
 
+    /// Whether a conversation plans, and the call would change something.
+    fn is_held_back(&self, plans: &LeaseCore) -> bool {
+        plans.plan().is_on && writes(self.spec(), &plans.core.options.write_patterns)
+    }
+
     fn queued(&self, arguments: &RawJson) -> Option<ToolOutcome> {
         let core = &self.lease.core;
         let name: &str = &self.spec().name;
-        let mut plan = self.lease.plan();
-        if !plan.is_on || !writes(self.spec(), &core.options.write_patterns) {
+        if self.registered.claims_reading || !self.is_held_back(&self.lease) {
             return None;
         }
+        let mut plan = self.lease.plan();
         let text = match plan.queue(self.spec(), arguments) {
             Some(id) => {
                 core.bus.tell(Event::Queued { tool: name.into(), id });

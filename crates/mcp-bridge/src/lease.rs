@@ -273,6 +273,7 @@ impl Lease {
             return ToolOutcome::failed(kind, Delivery::NotSent, text);
         }
         context.approved = true;
+        context.reviewed = true;
         let gate = Gate { registered, lease: self.core.clone() };
         gate.run(planned.arguments, context, Part::Reviewed).await
     }

@@ -25,6 +25,8 @@ pub(crate) struct Registered {
     pub(crate) description: String,
     pub(crate) summary: String,
     pub(crate) always_load: bool,
+    /// It is made of others and says that it changes nothing: plan mode looks at what it is made of.
+    pub(crate) claims_reading: bool,
     /// What a server said, to compare with what was approved.
     pub(crate) raw: Arc<str>,
     pub(crate) check: Check,
@@ -34,12 +36,21 @@ impl Registered {
     pub(crate) fn host(tool: Arc<dyn Tool>) -> Self {
         let description = tool.spec().description.clone();
         let summary = crate::hygiene::summary(&description, crate::hygiene::SUMMARY);
-        Self { description, summary, always_load: true, raw: "".into(), check: Check::new(), tool }
+        Self {
+            description,
+            summary,
+            always_load: true,
+            claims_reading: false,
+            raw: "".into(),
+            check: Check::new(),
+            tool,
+        }
     }
 
     pub(crate) fn bridged(tool: Arc<dyn Tool>, definition: Definition) -> Self {
         let Definition { description, summary, always_load, raw, .. } = definition;
-        Self { tool, description, summary, always_load, raw, check: Check::new() }
+        let (check, claims_reading) = (Check::new(), false);
+        Self { tool, description, summary, always_load, claims_reading, raw, check }
     }
 }
 

@@ -1,12 +1,16 @@
 //! Tools that users make of other tools: what a file says of one, and which of them count.
 
-use std::{collections::BTreeMap, collections::HashMap, sync::Arc};
+use std::{
+    collections::{BTreeMap, HashMap},
+    fmt,
+    sync::Arc,
+};
 
 use serde_json::{Map, Value as Json};
 
 use crate::{
     approve::Approval,
-    diagnostic::{Diagnostic, Place, Severity},
+    diagnostic::{Diagnostic, Place, Severity, printable},
     dialect::read_custom_tool,
     policy::{Exclusivity, Policy},
     resolve::{Layers, Resolution},
@@ -109,6 +113,47 @@ pub struct CustomCandidate {
     pub scope: Scope,
     /// What became of it.
     pub verdict: CustomVerdict,
+}
+
+/// In words: whether it is used, what it calls, where it stands.
+impl fmt::Display for CustomCandidate {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { entry, scope, verdict } = self;
+        write!(out, "`{}` is a custom tool, and ", entry.tool.name)?;
+        match verdict {
+            CustomVerdict::Active => writeln!(out, "active")?,
+            CustomVerdict::Unapproved { changed: false } => {
+                writeln!(out, "waits for your approval: it came with the project")?;
+            }
+            CustomVerdict::Unapproved { changed: true } => writeln!(
+                out,
+                "waits for your approval: it came with the project and has changed since you decided"
+            )?,
+            CustomVerdict::Rejected => writeln!(out, "not used: you turned it down")?,
+            CustomVerdict::Shadowed(place) => {
+                writeln!(out, "not used: the one at {place} has precedence")?;
+            }
+            CustomVerdict::Withheld(_) => {
+                writeln!(
+                    out,
+                    "not used: an enterprise document is present, and only its own load"
+                )?;
+            }
+        }
+        for step in &entry.tool.steps {
+            write!(out, "  calls {}", printable(&step.tool))?;
+            if !step.fixed.is_empty() {
+                let fixed = Json::Object(step.fixed.clone()).to_string();
+                write!(out, ", always with {}", printable(&fixed))?;
+            }
+            writeln!(out)?;
+        }
+        if entry.tool.read_only {
+            writeln!(out, "  claims to change nothing")?;
+        }
+        writeln!(out, "  says  {}", printable(&entry.tool.description))?;
+        write!(out, "  from  {scope} scope, {}", entry.place)
+    }
 }
 
 /// What became of one custom tool.

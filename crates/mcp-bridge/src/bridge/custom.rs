@@ -3,14 +3,15 @@
 use std::fmt;
 
 use futures_core::future::BoxFuture;
-use mcp_client::RawJson;
+use mcp_client::{Content, Delivery, RawJson};
 use mcp_config::{CustomStep, CustomTool};
 use serde_json::{Map, Value};
 
 use crate::{
     context::CallContext,
+    hygiene::clean,
     lease::Lease,
-    outcome::ToolOutcome,
+    outcome::{FailureKind, ToolOutcome},
     tool::{Hints, Origin, Tool, ToolSpec},
 };
 
@@ -57,8 +58,8 @@ impl Custom {
                 crate::schema::admit(&raw).map_err(|error| bad(error.to_string()))?;
         }
         spec.origin = Origin::Custom;
-        // Each step is judged by itself; only plan mode looks at the whole.
-        spec.hints = Hints { read_only: Some(tool.read_only), trusted: true, ..Hints::default() };
+        // Each step is judged by itself. What it says of itself is no hint: it is as safe as its steps are.
+        spec.hints = Hints { trusted: true, ..Hints::default() };
         Ok(Self { spec, steps: tool.steps, lease: lease.weak() })
     }
 
@@ -88,7 +89,7 @@ impl Custom {
             };
             let outcome = lease.step(&step.tool, arguments, context.clone()).await;
             if outcome.is_error {
-                return outcome;
+                return failed(outcome, index, self.steps.len(), &step.tool);
             }
             last = Some(outcome);
         }
@@ -104,4 +105,27 @@ impl Tool for Custom {
     fn call(&self, arguments: RawJson, context: CallContext) -> BoxFuture<'_, ToolOutcome> {
         Box::pin(self.run(arguments, context))
     }
+}
+
+/// What a step's failure is to whoever called the whole.
+fn failed(mut outcome: ToolOutcome, index: usize, steps: usize, tool: &str) -> ToolOutcome {
+    let tool = clean(tool, 200).text;
+    let before = match index {
+        0 => String::new(),
+        1 => "; step 1 has run".to_owned(),
+        _ => format!("; steps 1 to {index} have run"),
+    };
+    let text = format!("step {} of {steps}, {tool}, failed{before}:", index + 1);
+    outcome.content.insert(0, Content::text(text));
+    if let Some(failure) = &mut outcome.failure {
+        if index > 0 {
+            // Whatever became of this one: trying again would do the others again.
+            failure.delivery = Delivery::Executed;
+        }
+        if matches!(failure.kind, FailureKind::InvalidArguments) {
+            // They are not the caller's, whose own were checked.
+            failure.kind = FailureKind::Rejected;
+        }
+    }
+    outcome
 }

@@ -8,7 +8,8 @@ use serde_json::Value;
 /// Beyond this, only texts that are written alike are compared.
 const LARGEST_READ: usize = 256 << 10;
 
-/// The one member in which Python servers wrap what is no object, beside the text of it.
+/// The one member in which Python servers wrap what is no object, beside the text of it. Text is wrapped under
+/// any name.
 const WRAPPER: &str = "result";
 
 /// A value that texts are compared with. It is read once, however many they are.
@@ -42,9 +43,10 @@ impl<'a> Written<'a> {
             return false;
         }
         let Some(Value::Object(members)) = self.value() else { return false };
-        match (members.len(), members.get(WRAPPER)) {
-            (1, Some(Value::String(inner))) => inner == text,
-            (1, Some(inner)) => read(text).as_ref() == Some(inner),
+        let mut all = members.iter();
+        match (all.next(), all.next()) {
+            (Some((_, Value::String(inner))), None) => inner == text,
+            (Some((name, inner)), None) if name == WRAPPER => read(text).as_ref() == Some(inner),
             _ => false,
         }
     }
@@ -101,6 +103,7 @@ mod tests {
         assert!(is("[1, 2]", r#"{"result":[1,2]}"#));
         assert!(!is("grew", r#"{"result":"grew","more":1}"#));
         assert!(!is("grew", r#"{"result":"grown"}"#));
-        assert!(!is("grew", r#"{"other":"grew"}"#));
+        assert!(is("grew", r#"{"content":"grew"}"#));
+        assert!(!is("5", r#"{"count":5}"#));
     }
 }

@@ -1,10 +1,6 @@
 //! Asking the user.
 
-use std::{
-    fmt,
-    io::{BufRead, Write},
-    sync::Arc,
-};
+use std::{fmt, io::Write, sync::Arc};
 
 use futures_core::future::BoxFuture;
 use mcp_client::{Handler, RawJson};
@@ -38,6 +34,8 @@ pub struct ApprovalRequest {
     pub reason: String,
     /// The tool is no longer what was approved: the lines that went (`-`) and came (`+`).
     pub changed: Option<String>,
+    /// Whether the answer can hold for this call alone: what may destroy something is asked about every time.
+    pub once_only: bool,
     /// Who answers what servers ask during this call. A host that is itself a server finds its user behind
     /// it.
     pub owner: Option<Arc<dyn Handler>>,
@@ -51,6 +49,7 @@ impl fmt::Debug for ApprovalRequest {
             .field("permission", &self.permission)
             .field("reason", &self.reason)
             .field("changed", &self.changed)
+            .field("once_only", &self.once_only)
             .finish_non_exhaustive()
     }
 }
@@ -61,7 +60,8 @@ impl fmt::Debug for ApprovalRequest {
 pub enum Approval {
     /// This once.
     Once,
-    /// This time and from now on, as long as the tool stays what it is.
+    /// This time and from now on, as long as the tool stays what it is. For what may destroy something, this
+    /// time.
     Always,
     /// No.
     Deny,
@@ -96,37 +96,47 @@ impl Approver for AskTerminal {
         Box::pin(async move {
             let _one_at_a_time = self.0.lock().await;
             let ask = move || {
-                let (input, output) = (std::io::stdin(), std::io::stderr());
-                ask(&request, &mut input.lock(), &mut output.lock())
+                // Not held while the user thinks: others may have something to say meanwhile.
+                let mut output = std::io::stderr().lock();
+                let asked = output.write_all(question(&request).as_bytes());
+                let asked = asked.and_then(|()| output.flush());
+                drop(output);
+                let mut line = String::new();
+                if asked.is_err() || std::io::stdin().read_line(&mut line).is_err() {
+                    return Approval::Deny;
+                }
+                answer(&request, &line)
             };
             tokio::task::spawn_blocking(ask).await.unwrap_or(Approval::Deny)
         })
     }
 }
 
-/// Shows the request and reads one line. Nothing foreign reaches the terminal unfiltered.
-fn ask(request: &ApprovalRequest, input: &mut dyn BufRead, output: &mut dyn Write) -> Approval {
+/// The request in words. Nothing foreign reaches the terminal unfiltered.
+fn question(request: &ApprovalRequest) -> String {
     let changed = request.changed.as_deref().map_or_else(String::new, |changed| {
         format!("  it has changed since you approved it:\n{}\n", visible(changed))
     });
     let who = request.conversation.name.as_deref();
     let who = who.map_or_else(String::new, |name| format!("{}: ", clean(name, 100).text));
-    let text = format!(
-        "\n{}{} wants to run ({})\n  {}\n{changed}  with {}\nrun it? [y]es, [a]lways, [N]o ",
+    let (danger, choice) = match request.once_only {
+        true => ("  it may destroy something\n", "[y]es, [N]o"),
+        false => ("", "[y]es, [a]lways, [N]o"),
+    };
+    format!(
+        "\n{}{} wants to run ({})\n  {}\n{danger}{changed}  with {}\nrun it? {choice} ",
         who,
         clean(&request.permission, 300).text,
         request.reason,
         clean(&request.description, 300).text,
         clean(request.arguments.as_str(), 2_000).text,
-    );
-    let mut line = String::new();
-    let asked = output.write_all(text.as_bytes()).and_then(|()| output.flush());
-    if asked.is_err() || input.read_line(&mut line).is_err() {
-        return Approval::Deny;
-    }
+    )
+}
+
+fn answer(request: &ApprovalRequest, line: &str) -> Approval {
     match line.trim() {
         "y" | "Y" | "yes" => Approval::Once,
-        "a" | "A" | "always" => Approval::Always,
+        "a" | "A" | "always" if !request.once_only => Approval::Always,
         _ => Approval::Deny,
     }
 }
@@ -137,7 +147,7 @@ mod tests {
 
     #[test]
     fn the_terminal_shows_no_escapes_and_takes_silence_for_a_no() {
-        let request = ApprovalRequest {
+        let mut request = ApprovalRequest {
             conversation: Conversation { id: 1, name: Some("helper\u{1b}[0m".into()) },
             tool: "mcp__s__t".into(),
             permission: "mcp:s:t".into(),
@@ -145,16 +155,20 @@ mod tests {
             arguments: RawJson::parse("{\"a\":\"\\u001b[31m\"}").unwrap(),
             reason: "nobody vouches".into(),
             changed: Some("- old\u{1b}[0m\n+ new".into()),
+            once_only: false,
             owner: None,
         };
+        let shown = question(&request);
+        assert!(!shown.contains('\u{1b}') && shown.contains("+ new"), "{shown}");
+        assert!(shown.contains("helper") && shown.contains("[a]lways"), "{shown}");
         for (typed, expected) in
             [("y\n", Approval::Once), ("always\n", Approval::Always), ("", Approval::Deny)]
         {
-            let mut shown = Vec::new();
-            assert_eq!(ask(&request, &mut typed.as_bytes(), &mut shown), expected);
-            let shown = String::from_utf8(shown).unwrap();
-            assert!(!shown.contains('\u{1b}') && shown.contains("+ new"), "{shown}");
-            assert!(shown.contains("helper"), "{shown}");
+            assert_eq!(answer(&request, typed), expected);
         }
+        request.once_only = true;
+        let shown = question(&request);
+        assert!(!shown.contains("[a]lways") && shown.contains("may destroy"), "{shown}");
+        assert_eq!(answer(&request, "a\n"), Approval::Deny);
     }
 }

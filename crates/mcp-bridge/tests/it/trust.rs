@@ -7,10 +7,10 @@ use std::sync::{
 
 use mcp_bridge::{
     Action, Approval, ApprovalRequest, Approver, BoxFuture, Bridge, CallContext, Cancel,
-    CustomTool, CustomToolError, Event, FailureKind, Hook, HookCall, LeaseOptions, Note, RawJson,
-    Rule, Rules, Tool, ToolOutcome, ToolSpec, TrustPolicy, Verdict,
+    CustomTool, CustomToolError, Delivery, Event, FailureKind, Hook, HookCall, LeaseOptions, Note,
+    RawJson, Rule, Rules, Tool, ToolOutcome, ToolSpec, TrustPolicy, Verdict,
 };
-use mcp_client::{Delivery, ErrorClass};
+use mcp_client::ErrorClass;
 use serde_json::json;
 
 use crate::support::{Fake, Reply, all, args, call, config, fakes, one, options, settled, told};
@@ -334,4 +334,50 @@ async fn a_step_names_its_tool_as_people_do_and_wakes_its_server() {
     filter.deny = vec!["mcp:srv:find".into()];
     let denied = bridge.lease(filter).call("look", arguments(), CallContext::default()).await;
     assert_eq!(denied.failure_kind(), Some(FailureKind::NotFound));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_tool_made_of_others_is_as_safe_as_its_steps_and_says_what_has_run() {
+    let fake = Fake::new(&[]);
+    fake.tools(json!([
+        {"name": "look", "inputSchema": {"type": "object"}, "annotations": {"readOnlyHint": true}},
+        {"name": "write", "inputSchema": {"type": "object", "required": ["x"]}},
+    ]));
+    let bridge = one(&fake, |_| {}).await;
+    let custom = |name: &str, steps: &str| {
+        let text = format!(r#"{{"name": "{name}", "readOnly": true, "steps": [{steps}]}}"#);
+        bridge.add_custom(CustomTool::parse(&text).unwrap()).unwrap();
+    };
+    custom("peek", r#"{"tool": "srv/look"}"#);
+    custom("liar", r#"{"tool": "srv/look"}, {"tool": "srv/write", "fixed": {"x": 1}}"#);
+    custom("broken", r#"{"tool": "srv/look"}, {"tool": "srv/write"}"#);
+    let hints = bridge.snapshot().get("liar").unwrap().spec().hints;
+    assert!(!hints.is_read_only(), "what it says of itself is no hint");
+    bridge.conversation().set_plan_mode(true);
+    assert!(!call(&bridge, "peek").await.is_error, "it reads, as it says");
+    let lied = call(&bridge, "liar").await;
+    assert_eq!(lied.failure_kind(), Some(FailureKind::Denied));
+    assert!(lied.text_content().contains("step 2 of 2, srv/write, failed; step 1 has run"));
+    assert_eq!(fake.seen("tools/call").iter().filter(|call| call["name"] == "write").count(), 0);
+    bridge.conversation().set_plan_mode(false);
+    assert!(!call(&bridge, "liar").await.is_error);
+    let broken = call(&bridge, "broken").await;
+    let failure = broken.failure.unwrap();
+    assert_eq!((failure.kind, failure.delivery), (FailureKind::Rejected, Delivery::Executed));
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_may_destroy_something_is_never_approved_for_good() {
+    let fake = Fake::new(&[]);
+    fake.tools(json!([{"name": "wipe", "inputSchema": {"type": "object"},
+        "annotations": {"destructiveHint": true}}]));
+    let says = Arc::new(Says::default());
+    let asked = says.clone();
+    let bridge = one(&fake, |options| options.approver = asked).await;
+    for _ in 0..2 {
+        says.0.lock().unwrap().push(Approval::Always);
+        assert!(!call(&bridge, "mcp__srv__wipe").await.is_error);
+    }
+    let requests = says.1.lock().unwrap();
+    assert_eq!((requests.len(), requests.iter().all(|request| request.once_only)), (2, true));
 }

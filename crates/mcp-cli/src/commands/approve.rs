@@ -1,14 +1,13 @@
 //! `mcp approve`: servers and custom tools that came with a repository.
 
 use clap::{Arg, ArgAction, ArgMatches, Command};
-use mcp_config::{CustomTool, Resolution, ServerConfig};
+use mcp_config::{CustomCandidate, Resolution, ServerConfig};
 use serde_json::json;
 
 use super::texts;
 use crate::{
     app::App,
     exit::{Done, Exit, Problem},
-    out::shown,
 };
 
 pub(super) fn command() -> Command {
@@ -31,14 +30,14 @@ pub(super) fn command() -> Command {
 /// What waits to be decided about.
 enum Waiting<'a> {
     Server(&'a ServerConfig),
-    Tool(&'a CustomTool),
+    Tool(&'a CustomCandidate),
 }
 
 impl Waiting<'_> {
     fn name(&self) -> &str {
         match self {
             Self::Server(config) => config.name.as_str(),
-            Self::Tool(tool) => &tool.name,
+            Self::Tool(candidate) => &candidate.entry.tool.name,
         }
     }
 
@@ -46,15 +45,7 @@ impl Waiting<'_> {
     fn shown(&self, resolution: &Resolution) -> String {
         match self {
             Self::Server(config) => resolution.explain(config.name.as_str()).to_string(),
-            Self::Tool(tool) => {
-                let steps: Vec<String> = tool.steps.iter().map(|step| shown(&step.tool)).collect();
-                format!(
-                    "`{}` is a custom tool of the project, made of {}\n  says  {}",
-                    tool.name,
-                    steps.join(", "),
-                    shown(&tool.description)
-                )
-            }
+            Self::Tool(candidate) => candidate.to_string(),
         }
     }
 }
@@ -63,7 +54,7 @@ pub(super) async fn run(app: &App, matches: &ArgMatches) -> Done {
     let names = texts(matches, "names");
     let resolution = &app.config.resolution;
     let servers = resolution.unapproved().map(|c| Waiting::Server(&c.entry.config));
-    let tools = resolution.unapproved_tools().map(|c| Waiting::Tool(&c.entry.tool));
+    let tools = resolution.unapproved_tools().map(Waiting::Tool);
     let waiting: Vec<Waiting<'_>> = servers.chain(tools).collect();
     for name in &names {
         if !waiting.iter().any(|waits| waits.name() == name) {
@@ -99,7 +90,9 @@ pub(super) async fn run(app: &App, matches: &ArgMatches) -> Done {
                 match waits {
                     Waiting::Server(config) if is_rejected => approvals.reject(project, config),
                     Waiting::Server(config) => approvals.approve(project, config),
-                    Waiting::Tool(tool) => approvals.decide_tool(project, tool, !is_rejected),
+                    Waiting::Tool(candidate) => {
+                        approvals.decide_tool(project, &candidate.entry.tool, !is_rejected);
+                    }
                 }
             }
         });

@@ -1,7 +1,7 @@
 //! `mcp get` and `mcp explain`: one server, where it comes from, and why it is as it is.
 
 use clap::{Arg, ArgAction, ArgMatches, Command};
-use mcp_config::Verdict;
+use mcp_config::{CustomCandidate, CustomVerdict, Verdict};
 use serde_json::json;
 
 use super::{server_arg, text};
@@ -15,7 +15,7 @@ use crate::{
 pub(super) fn command() -> Command {
     Command::new("get")
         .visible_alias("explain")
-        .about("Explain one server: where it is configured, and whether it works")
+        .about("Explain one server, or custom tool: where it is configured, and whether it works")
         .after_help("Examples:\n  mcp explain github\n  mcp get github --offline")
         .arg(server_arg().required(true))
         .arg(Arg::new("offline").long("offline").action(ArgAction::SetTrue).help("Start nothing"))
@@ -25,6 +25,11 @@ pub(super) async fn run(app: &App, matches: &ArgMatches) -> Done {
     let name = text(matches, "server");
     let explanation = app.config.resolution.explain(name);
     if explanation.entries.is_empty() && explanation.diagnostics.is_empty() {
+        let all = &app.config.resolution.custom_tools;
+        let tools: Vec<_> = all.iter().filter(|tool| tool.entry.tool.name == name).collect();
+        if !tools.is_empty() {
+            return explain_tool(app, name, &tools);
+        }
         return Err(app.config.missing(name));
     }
     let is_active = explanation.entries.first().is_some_and(|c| c.verdict == Verdict::Active);
@@ -78,4 +83,17 @@ pub(super) async fn run(app: &App, matches: &ArgMatches) -> Done {
         _ => Exit::Done,
     };
     Ok(exit)
+}
+
+/// The same for a tool the user made of others.
+fn explain_tool(app: &App, name: &str, tools: &[&CustomCandidate]) -> Done {
+    let is_active = tools.iter().any(|tool| tool.verdict == CustomVerdict::Active);
+    let words: Vec<String> = tools.iter().map(ToString::to_string).collect();
+    if app.out.json {
+        let lines: Vec<&str> = words.iter().flat_map(|words| words.lines()).collect();
+        app.out.value(&json!({"name": name, "active": is_active, "configuration": lines}))?;
+    } else {
+        app.out.line(words.join("\n"))?;
+    }
+    Ok(Exit::Done)
 }

@@ -76,6 +76,16 @@ fn a_repository_has_to_be_approved_before_its_tools_are_used() {
     let refused = machine.run(["call", "moon_landing", "--yes"]);
     assert_ne!(refused.code, 0);
     assert!(refused.stderr.contains("custom tools not used until approved: moon_landing"));
+    let explained = machine.run(["explain", "moon_landing"]).stdout;
+    assert_eq!(
+        explained.lines().collect::<Vec<_>>(),
+        [
+            "`moon_landing` is a custom tool, and waits for your approval: it came with the project",
+            "  calls demo/weekday",
+            "  says  The day people first walked on the moon.",
+            "  from  project scope, [home]/project/.mcp.json:1:17",
+        ]
+    );
     assert_eq!(machine.run(["approve", "moon_landing"]).stdout, "approved: moon_landing\n");
     let called = machine.run(["call", "moon_landing", "--yes"]);
     assert_eq!(called.stdout, "1969-07-20 is a Sunday\n", "{}", called.stderr);

@@ -4,7 +4,9 @@ use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
 use http::{HeaderValue, header};
-use mcp_jsonrpc::{Delivery, ErrorClass, Failure, Loss, Message, RequestId, Response as Answer};
+use mcp_jsonrpc::{
+    Delivery, ErrorClass, Failure, Loss, Message, RequestId, Response as Answer, Trouble,
+};
 use tokio::time::{Instant, timeout_at};
 
 use super::{
@@ -167,7 +169,7 @@ impl Shared {
         let limit = self.settings.options.post_timeout;
         let Ok(chunk) = tokio::time::timeout(limit, response.chunk()).await else {
             let reason = format!("the server paused for {limit:?} in the middle of its answer");
-            return Err(Loss::new(Delivery::Unknown, ErrorClass::Transient, reason).into());
+            return Err(lost(Trouble::TimedOut, reason).into());
         };
         chunk.map_err(|error| broken(&self.settings.url, &error).into())
     }
@@ -192,7 +194,7 @@ impl Shared {
             } else if let Some(idle) = self.settings.options.stream_idle {
                 let Ok(chunk) = tokio::time::timeout(idle, response.chunk()).await else {
                     let reason = format!("the stream of events was silent for {idle:?}");
-                    return StreamEnd::Broken(lost(reason));
+                    return StreamEnd::Broken(lost(Trouble::TimedOut, reason));
                 };
                 chunk
             } else {
@@ -247,12 +249,12 @@ impl Shared {
 }
 
 /// What was sent and not answered.
-pub(super) fn lost(reason: impl Into<Box<str>>) -> Loss {
-    Loss::new(Delivery::Unknown, ErrorClass::Transient, reason)
+pub(super) fn lost(trouble: Trouble, reason: impl Into<Box<str>>) -> Loss {
+    Loss::new(Delivery::Unknown, ErrorClass::Transient, trouble, reason)
 }
 
 /// What was refused because the server has forgotten us.
 pub(super) fn session_lost() -> Loss {
     let reason = "the server no longer knows our session";
-    Loss::new(Delivery::NotSent, ErrorClass::Session, reason)
+    Loss::new(Delivery::NotSent, ErrorClass::Session, Trouble::Session, reason)
 }

@@ -1,6 +1,7 @@
 //! Connections, shared between all servers of a host.
 
 mod connector;
+mod names;
 mod quiet;
 mod response;
 mod stream;

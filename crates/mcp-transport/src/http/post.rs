@@ -6,7 +6,7 @@ use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
 use mcp_jsonrpc::{
     Decoded, Delivery, ErrorClass, Failure, Loss, Message, RawJson, Request, RequestId,
-    Response as Answer, decode,
+    Response as Answer, Trouble, decode,
 };
 use memchr::memmem;
 
@@ -128,7 +128,7 @@ fn modern_headers(
 ) -> Result<(), Loss> {
     let unfit = |what: &str| {
         let reason = format!("the {what} has characters that no header can have");
-        Loss::new(Delivery::NotSent, ErrorClass::Permanent, reason)
+        Loss::new(Delivery::NotSent, ErrorClass::Permanent, Trouble::Local, reason)
     };
     let version = HeaderValue::from_str(version).map_err(|_| unfit("protocol version"))?;
     headers.insert(VERSION, version);
@@ -149,7 +149,7 @@ fn modern_headers(
         "tools/call" => shared.lock().tools.get(&name).cloned().transpose(),
         _ => Ok(None),
     };
-    let refused = |why| Loss::new(Delivery::NotSent, ErrorClass::Permanent, why);
+    let refused = |why| Loss::new(Delivery::NotSent, ErrorClass::Permanent, Trouble::Local, why);
     let Some(annotations) = annotations.map_err(refused)? else { return Ok(()) };
     let arguments = params.get("arguments").unwrap_or_else(RawJson::empty_object);
     for annotation in annotations.iter() {
@@ -240,16 +240,18 @@ async fn read(
         Body::Events => return stream(shared, kind, awaited, response).await,
         Body::Other(what) => {
             let reason = format!("the server answered with a body {what}, which is no MCP");
-            let loss = Loss::new(Delivery::Unknown, ErrorClass::Permanent, reason);
-            return give_up(shared, &awaited, loss);
+            return give_up(shared, &awaited, not_mcp(Delivery::Unknown, reason));
         }
     }
     if !awaited.answered {
-        let class = ErrorClass::Permanent;
         let reason =
             if has_body { "the answer is not one to this request" } else { "the answer is empty" };
-        give_up(shared, &awaited, Loss::new(Delivery::Unknown, class, reason));
+        give_up(shared, &awaited, not_mcp(Delivery::Unknown, reason));
     }
+}
+
+fn not_mcp(delivery: Delivery, reason: impl Into<Box<str>>) -> Loss {
+    Loss::new(delivery, ErrorClass::Permanent, Trouble::NotMcp, reason)
 }
 
 fn give_up(shared: &Shared, awaited: &Awaited, failure: impl Into<Failure>) {
@@ -274,7 +276,10 @@ async fn stream(shared: &Arc<Shared>, kind: Kind, mut awaited: Awaited, mut resp
     let loss = match end {
         _ if resumable => listen::resume(shared, &mut decoder, &mut awaited).await,
         StreamEnd::Broken(loss) => Some(loss),
-        StreamEnd::Ended => Some(lost("the server ended its answer before it was complete")),
+        StreamEnd::Ended => {
+            let reason = "the server ended its answer before it was complete";
+            Some(lost(Trouble::CutOff, reason))
+        }
     };
     if let Some(loss) = loss {
         give_up(shared, &awaited, loss);
@@ -295,7 +300,7 @@ fn begin_session(shared: &Shared, response: &Response) -> Result<(), Loss> {
         };
         if !problem.is_empty() {
             let reason = format!("the server's session id {problem}");
-            return Err(Loss::new(Delivery::Executed, ErrorClass::Permanent, reason));
+            return Err(not_mcp(Delivery::Executed, reason));
         }
     }
     let mut session = session.cloned();

@@ -13,16 +13,36 @@ pub(crate) fn read_string(
     mut at: usize,
 ) -> Result<(String, usize), Stop> {
     let bytes = json.as_bytes();
-    // Nobody knows how long it is going to be, and looking for its end costs more than growing.
-    let mut text = String::with_capacity((2 * (at - start)).clamp(64, 64 << 10));
+    let mut text = String::new();
+    make_room(&mut text, at - start, bytes.len() - start);
     text.push_str(&json[start..at]);
     loop {
         if bytes.get(at) != Some(&b'\\') {
-            return skip::closing_quote(bytes, at).map(|end| (text, end));
+            let end = skip::closing_quote(bytes, at)?;
+            if text.capacity() > 2 * text.len() {
+                text.shrink_to_fit();
+            }
+            return Ok((text, end));
+        }
+        if text.capacity() - text.len() < ROOM {
+            let known = text.len();
+            make_room(&mut text, known, bytes.len() - at);
         }
         at = unescape(bytes, at, &mut text)?;
         at = push_plain(json, at, &mut text);
     }
+}
+
+/// An escape and the blocks behind it take no more than this.
+const ROOM: usize = 5 * skip::BLOCK;
+
+/// Makes room in the text of a string of which `known` bytes are known, and of which at most `left` are left.
+///
+/// Nobody knows how long it is going to be, and looking for its end costs more than growing. So it grows in few
+/// and large steps, never beyond what is left of the message, and what was too much is given back in the end.
+#[cold]
+fn make_room(text: &mut String, known: usize, left: usize) {
+    text.reserve_exact((16 * known).clamp(ROOM, left + ROOM));
 }
 
 /// Appends what needs no unescaping, and returns where it ends.

@@ -17,6 +17,7 @@ mod listen;
 mod old;
 mod origin;
 mod post;
+mod spread;
 mod state;
 mod value;
 

@@ -1,13 +1,13 @@
 //! From the bodies of answers to messages.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use bytes::{Bytes, BytesMut};
 use http::{HeaderValue, header};
 use mcp_jsonrpc::{
     Delivery, ErrorClass, Failure, Loss, Message, RequestId, Response as Answer, Trouble,
 };
-use tokio::time::{Instant, timeout_at};
+use tokio::time::{Instant, sleep, timeout_at};
 
 use super::{
     ask::broken,
@@ -176,7 +176,7 @@ impl Shared {
 
     /// Reads a stream of events to its end.
     pub(super) async fn events(
-        &self,
+        self: &Arc<Self>,
         response: &mut Response,
         decoder: &mut EventDecoder,
         awaited: &mut Awaited,
@@ -185,7 +185,10 @@ impl Shared {
         let mut last_words = None;
         for turn in 1_u32.. {
             let chunk = if awaited.answered {
-                let end = *last_words.get_or_insert_with(|| Instant::now() + LAST_WORDS);
+                let end = *last_words.get_or_insert_with(|| {
+                    self.keep_a_timer();
+                    Instant::now() + LAST_WORDS
+                });
                 match timeout_at(end, response.chunk()).await {
                     // Who never pauses never runs into the limit either.
                     Ok(chunk) if Instant::now() < end => chunk,
@@ -215,6 +218,22 @@ impl Shared {
             }
         }
         StreamEnd::Ended
+    }
+
+    /// Sees to it that a timer is set which goes off before one that is set next for the last words of a stream.
+    ///
+    /// Most streams end at once and take their timer with them. But a timer before all others makes the runtime
+    /// wake itself up, which is a trip through the kernel, and here it would be one for each answer.
+    fn keep_a_timer(self: &Arc<Self>) {
+        if std::mem::replace(&mut self.lock().has_timer, true) {
+            return;
+        }
+        let shared = self.clone();
+        let key = self.exchanges.add(Box::pin(async move {
+            sleep(LAST_WORDS).await;
+            shared.lock().has_timer = false;
+        }));
+        self.exchanges.start(key);
     }
 
     pub(super) fn event(&self, event: Event, awaited: &mut Awaited) {

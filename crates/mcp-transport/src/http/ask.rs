@@ -1,6 +1,6 @@
 //! One request over HTTP: credentials, challenges, redirects, and what becomes of it.
 
-use std::time::Duration;
+use std::{borrow::Cow, time::Duration};
 
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
@@ -40,9 +40,8 @@ impl Shared {
     pub(super) async fn ask(&self, mut ask: Ask) -> Result<Response, Loss> {
         let (mut challenges, mut redirects) = (0, 0);
         loop {
-            let mut headers = ask.headers.clone();
-            let stamp = self.authorize(&ask, &mut headers).await?;
-            let response = self.execute(&ask, headers).await?;
+            let (headers, stamp) = self.authorize(&ask).await?;
+            let response = self.execute(&ask, &headers).await?;
             let status = response.status();
             self.note_status(status.as_u16());
             if matches!(status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN) {
@@ -71,12 +70,15 @@ impl Shared {
         }
     }
 
-    /// Puts the credentials of the moment into the headers.
-    async fn authorize(&self, ask: &Ask, headers: &mut HeaderMap) -> Result<u64, Loss> {
-        let Some(authorizer) = &self.settings.options.authorizer else { return Ok(0) };
+    /// The headers with the credentials of the moment in them, and which credentials those are.
+    async fn authorize<'a>(&self, ask: &'a Ask) -> Result<(Cow<'a, HeaderMap>, u64), Loss> {
+        let Some(authorizer) = &self.settings.options.authorizer else {
+            return Ok((Cow::Borrowed(&ask.headers), 0));
+        };
         let target = Target::new(ask.method.as_str(), ask.url.as_str());
         let credentials =
             authorizer.credentials(target).await.map_err(|failure| failed(&failure))?;
+        let mut headers = ask.headers.clone();
         for (name, value) in credentials.headers {
             let name = HeaderName::from_bytes(name.as_bytes());
             let value = HeaderValue::from_str(&value);
@@ -87,10 +89,10 @@ impl Shared {
             value.set_sensitive(true);
             headers.insert(name, value);
         }
-        Ok(credentials.stamp)
+        Ok((Cow::Owned(headers), credentials.stamp))
     }
 
-    async fn execute(&self, ask: &Ask, headers: HeaderMap) -> Result<Response, Loss> {
+    async fn execute(&self, ask: &Ask, headers: &HeaderMap) -> Result<Response, Loss> {
         let other;
         let uri = if ask.url == self.settings.url {
             &self.settings.uri

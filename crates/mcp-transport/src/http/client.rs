@@ -95,7 +95,7 @@ impl HttpClient {
         &self,
         method: &Method,
         uri: &Uri,
-        headers: HeaderMap,
+        headers: &HeaderMap,
         body: Option<&Bytes>,
     ) -> Result<Response, HttpError> {
         let mut repeats = 0;

@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use bytes::Bytes;
-use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
 use mcp_jsonrpc::{
     Decoded, Delivery, ErrorClass, Failure, Loss, Message, RawJson, Request, RequestId,
     Response as Answer, Trouble, decode,
@@ -64,17 +64,12 @@ impl Post {
     ) -> Result<Self, Loss> {
         let mut body = Vec::with_capacity(256);
         message.write(&mut body);
-        let mut headers = shared.settings.headers.clone();
-        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
-        headers.insert(
-            header::ACCEPT,
-            HeaderValue::from_static("application/json, text/event-stream"),
-        );
-        let mut url = shared.settings.url.clone();
+        let mut headers = shared.settings.posted.clone();
         let state = shared.lock();
-        if let Some(endpoint) = &state.endpoint {
-            url = endpoint.clone();
-        } else if !matches!(kind, Kind::Modern | Kind::Probe | Kind::Initialize) {
+        let url = state.endpoint.as_ref().unwrap_or(&shared.settings.url).clone();
+        if state.endpoint.is_none()
+            && !matches!(kind, Kind::Modern | Kind::Probe | Kind::Initialize)
+        {
             state.name_session(&mut headers);
         }
         drop(state);
@@ -162,23 +157,22 @@ fn modern_headers(
 pub(super) async fn run(shared: &Arc<Shared>, post: Post) {
     let Post { id, kind, ask } = post;
     let carried_session = ask.headers.contains_key(SESSION);
-    let url = ask.url.clone();
     let repeat = (kind == Kind::Initialize).then(|| ask.clone());
     let response = match shared.ask(ask).await {
         Ok(response) => response,
         Err(loss) => return shared.lose_any(id.as_ref(), loss),
     };
     let status = response.status();
-    let is_old = shared.lock().endpoint.is_some();
+    let endpoint = shared.lock().endpoint.clone();
     // An old server names its session in the endpoint.
-    if status == StatusCode::NOT_FOUND && (carried_session || is_old) {
+    if status == StatusCode::NOT_FOUND && (carried_session || endpoint.is_some()) {
         shared.lose_any(id.as_ref(), session_lost());
         return shared.end(CloseReason::SessionLost);
     }
-    if is_old {
+    if let Some(endpoint) = endpoint {
         // Its answers come on the stream it opened.
         if !status.is_success() {
-            shared.lose_any(id.as_ref(), by_status(&url, &response));
+            shared.lose_any(id.as_ref(), by_status(&endpoint, &response));
         }
         return discard(response).await;
     }

@@ -37,7 +37,7 @@ async fn head(stream: &mut (impl AsyncRead + Unpin)) -> String {
 
 async fn get(client: &HttpClient, uri: &'static str) -> Bytes {
     let uri = Uri::from_static(uri);
-    let response = client.execute(&Method::GET, &uri, HeaderMap::new(), None).await;
+    let response = client.execute(&Method::GET, &uri, &HeaderMap::new(), None).await;
     let mut response = response.unwrap();
     assert_eq!(response.status(), 200);
     response.chunk().await.unwrap().unwrap_or_default()
@@ -125,7 +125,7 @@ async fn a_proxy_that_speaks_no_http_is_refused_in_words() {
     let socks = Matcher::builder().all("socks5://127.0.0.1:1").build();
     let client = HttpClient::by_way_of(Some(socks), &HttpClientOptions::default()).unwrap();
     let uri = Uri::from_static("http://mcp.test/x");
-    let refused = client.execute(&Method::GET, &uri, HeaderMap::new(), None).await;
+    let refused = client.execute(&Method::GET, &uri, &HeaderMap::new(), None).await;
     let refused = refused.err().unwrap();
     assert!(refused.is_connect());
     let cause = refused.source().unwrap().to_string();
@@ -138,7 +138,7 @@ async fn a_proxy_that_digs_no_tunnel_or_is_not_there_is_trouble_with_the_proxy()
     let (listener, client) = proxy(&HttpClientOptions::default()).await;
     let ask = async |uri: &'static str| {
         let uri = Uri::from_static(uri);
-        let refused = client.execute(&Method::GET, &uri, HeaderMap::new(), None).await;
+        let refused = client.execute(&Method::GET, &uri, &HeaderMap::new(), None).await;
         trouble::of(&refused.err().unwrap())
     };
     let refuses = tokio::spawn(async move {

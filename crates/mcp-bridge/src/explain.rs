@@ -2,7 +2,7 @@
 
 use std::{fmt, sync::Arc};
 
-use mcp_client::ErrorClass;
+use mcp_client::{ErrorClass, Trouble};
 
 use crate::{
     hygiene::clean,
@@ -80,7 +80,7 @@ pub(crate) fn explain_all(servers: &[Arc<Server>]) -> Vec<Explanation> {
             Some((_, known)) => {
                 known.servers.extend(explanation.servers);
                 known.evidence.truncate(0);
-                if let Some(shared) = cause.network {
+                if let Some(shared) = shared(cause.trouble) {
                     shared.clone_into(&mut known.cause);
                 }
                 known.next_step = cause.shared_step();
@@ -91,39 +91,42 @@ pub(crate) fn explain_all(servers: &[Arc<Server>]) -> Vec<Explanation> {
     all.into_iter().map(|(_, explanation)| explanation).collect()
 }
 
-/// What a network says when it does not work, by which words, whoever passes them on.
-const NETWORK: &[(&[&str], &str)] = &[
-    (&["connection refused"], "nobody listens where they should be"),
-    (
-        &["connection reset", "connection closed", "broken pipe", "unexpected eof", "hung up"],
-        "their connections are cut off",
-    ),
-    (&["unreachable"], "there is no way through the network to them"),
-    (&["failed to lookup", "name or service", "name resolution"], "their names lead nowhere"),
-];
+/// What servers have in common that are all in this trouble, however each of them puts it.
+fn shared(trouble: Trouble) -> Option<&'static str> {
+    Some(match trouble {
+        Trouble::Refused => "nobody listens where they should be",
+        Trouble::CutOff => "their connections are cut off",
+        Trouble::Unreachable => "there is no way through the network to them",
+        Trouble::UnknownHost => "their names lead nowhere",
+        Trouble::Proxy => "the proxy does not lead to them",
+        Trouble::Tls => "no secure connection to them comes about",
+        Trouble::TimedOut => "they do not answer in time",
+        _ => return None,
+    })
+}
 
 /// What failures of different servers may have in common.
 #[derive(PartialEq, Eq)]
 struct Cause {
     class: ErrorClass,
-    /// What the network says, which every transport puts in other words.
-    network: Option<&'static str>,
-    /// The text up to what is a server's own: names in quotes, addresses, numbers.
+    trouble: Trouble,
+    /// The text up to what is a server's own: names in quotes, addresses, numbers. Empty where the kind of
+    /// trouble says it all.
     words: String,
 }
 
 impl Cause {
     fn of(failure: &FailureRecord) -> Self {
-        let class = failure.class;
-        if let Some(network) = network(failure) {
-            return Self { class, network: Some(network), words: String::new() };
+        let FailureRecord { class, trouble, .. } = *failure;
+        if shared(trouble).is_some() {
+            return Self { class, trouble, words: String::new() };
         }
         let own = |word: &&str| {
             word.contains('`') || word.contains('/') || word.bytes().any(|b| b.is_ascii_digit())
         };
         let words: Vec<_> =
             failure.text.split_whitespace().filter(|word| !own(word)).take(12).collect();
-        Self { class, network: None, words: words.join(" ") }
+        Self { class, trouble, words: words.join(" ") }
     }
 
     fn shared_step(&self) -> String {
@@ -133,15 +136,6 @@ impl Cause {
             _ => "look for what they share: the network, a proxy, the machine".into(),
         }
     }
-}
-
-fn network(failure: &FailureRecord) -> Option<&'static str> {
-    if failure.class != ErrorClass::Transient {
-        return None;
-    }
-    let text = failure.text.to_lowercase();
-    let is_said = |words: &&[&str]| words.iter().any(|word| text.contains(word));
-    NETWORK.iter().find(|(words, _)| is_said(words)).map(|(_, cause)| *cause)
 }
 
 fn next_step(failure: &FailureRecord, detail: Detail) -> String {

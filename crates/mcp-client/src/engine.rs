@@ -18,7 +18,7 @@ use std::{
 
 use mcp_jsonrpc::{
     CallId, CallLimits, Delivery, ErrorClass, ErrorObject, Event, Failure, Loss, Message, Noise,
-    Notification, Peer, Progress, RawJson, Refused, Reply, Request, RequestId,
+    Notification, Peer, Progress, RawJson, Refused, Reply, Request, RequestId, Trouble,
 };
 use mcp_transport::{CancelBy, CloseReport, Inbound, Inlet, Link, Outlet, SendError};
 use tokio::{
@@ -151,7 +151,7 @@ impl Shared {
         match self.outlet.send(Message::Request(request)) {
             Ok(ticket) => self.sent(id, ticket),
             Err(SendError::Full { .. }) => {
-                return Err(lost("the server does not read what it is sent"));
+                return Err(lost(Trouble::Local, "the server does not read what it is sent"));
             }
             // Either the report is on its way to the peer, or this link was closed by ourselves.
             Err(_) => return Err(Failure::Closed(Delivery::NotSent)),
@@ -280,8 +280,8 @@ fn refused(refused: Refused) -> Failure {
     }
 }
 
-fn lost(reason: &str) -> Failure {
-    Loss::new(Delivery::NotSent, ErrorClass::Transient, reason).into()
+fn lost(trouble: Trouble, reason: &str) -> Failure {
+    Loss::new(Delivery::NotSent, ErrorClass::Transient, trouble, reason).into()
 }
 
 /// A failure from before the request was handed over.
@@ -289,7 +289,8 @@ fn not_sent(failure: Failure) -> Failure {
     match failure {
         Failure::Closed(_) => Failure::Closed(Delivery::NotSent),
         Failure::TimedOut(timeout) => {
-            lost(&format!("the server does not read what it is sent: {timeout}"))
+            let reason = format!("the server does not read what it is sent: {timeout}");
+            lost(Trouble::TimedOut, &reason)
         }
         other => other,
     }

@@ -2,7 +2,7 @@
 
 use std::{fmt, sync::Arc, time::Duration};
 
-use mcp_jsonrpc::{Delivery, ErrorObject, Failure, Loss, Refused, ShapeError, Timeout};
+use mcp_jsonrpc::{Delivery, ErrorObject, Failure, Loss, Refused, ShapeError, Timeout, Trouble};
 use mcp_transport::{CloseReport, ConnectError, Diagnostics, ErrorClass};
 
 /// Why no conversation came about.
@@ -72,9 +72,21 @@ impl HandshakeError {
             | HandshakeError::Shape { .. } => ErrorClass::Permanent,
         }
     }
-}
 
-impl HandshakeError {
+    /// What kind of trouble it was.
+    pub fn trouble(&self) -> Trouble {
+        match self {
+            HandshakeError::Connect(error) => error.trouble(),
+            HandshakeError::Closed { report, .. } => report.reason.trouble(),
+            HandshakeError::TimedOut { .. } => Trouble::TimedOut,
+            HandshakeError::Unavailable { loss, .. } => loss.trouble,
+            HandshakeError::Shape { .. } => Trouble::NotMcp,
+            HandshakeError::Rejected { .. }
+            | HandshakeError::NoCommonVersion { .. }
+            | HandshakeError::NotModern => Trouble::Other,
+        }
+    }
+
     /// When the server wants to be asked again, where it says so.
     pub fn retry_after(&self) -> Option<Duration> {
         match self {
@@ -228,6 +240,20 @@ impl CallError {
             | CallError::TooManyCalls { .. }
             | CallError::Cancelled => ErrorClass::Transient,
             _ => ErrorClass::Permanent,
+        }
+    }
+
+    /// What kind of trouble it was.
+    pub fn trouble(&self) -> Trouble {
+        match self {
+            CallError::Lost(loss) => loss.trouble,
+            CallError::Closed { report: Some(report), .. } => report.reason.trouble(),
+            CallError::Closed { report: None, .. } => Trouble::Closed,
+            CallError::TimedOut { .. } => Trouble::TimedOut,
+            CallError::TooLarge { .. } => Trouble::TooLarge,
+            CallError::Shape { .. } => Trouble::NotMcp,
+            CallError::Unsendable(_) | CallError::TooManyCalls { .. } => Trouble::Local,
+            _ => Trouble::Other,
         }
     }
 

@@ -37,7 +37,7 @@ mod types;
 
 pub use futures_core::future::BoxFuture;
 pub use mcp_jsonrpc::{Delivery, ErrorObject, Progress, RawJson, RequestId, ShapeError, Timeout};
-pub use mcp_transport::{CloseReport, Diagnostics, ErrorClass};
+pub use mcp_transport::{CloseReport, Diagnostics, ErrorClass, Trouble};
 
 pub use crate::{
     call::ToolCall,

@@ -224,7 +224,7 @@ fn supported(error: &ErrorObject) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use mcp_jsonrpc::Delivery;
+    use mcp_jsonrpc::{Delivery, Trouble};
 
     use super::{Observed as O, *};
 
@@ -295,7 +295,8 @@ mod tests {
 
     #[test]
     fn being_unavailable_says_nothing_about_an_era() {
-        let lost = |class| O::Lost(Box::new(Loss::new(Delivery::NotSent, class, "no")));
+        let lost =
+            |class| O::Lost(Box::new(Loss::new(Delivery::NotSent, class, Trouble::Other, "no")));
         for class in [ErrorClass::Transient, ErrorClass::Auth, ErrorClass::Session] {
             assert_eq!(auto(vec![lost(class)]), "probe 2026-07-28 > failed Unavailable");
         }

@@ -13,16 +13,40 @@ pub(crate) fn read_string(
     mut at: usize,
 ) -> Result<(String, usize), Stop> {
     let bytes = json.as_bytes();
-    // Nobody knows how long it is going to be, and looking for its end costs more than growing.
-    let mut text = String::with_capacity((2 * (at - start)).clamp(64, 64 << 10));
+    let mut text = String::new();
+    make_room(&mut text, at - start, bytes.len() - start);
     text.push_str(&json[start..at]);
     loop {
-        if bytes.get(at) != Some(&b'\\') {
-            return skip::closing_quote(bytes, at).map(|end| (text, end));
+        for _ in 0..PIECES {
+            if bytes.get(at) != Some(&b'\\') {
+                let end = skip::closing_quote(bytes, at)?;
+                if text.capacity() > 2 * text.len() {
+                    text.shrink_to_fit();
+                }
+                return Ok((text, end));
+            }
+            at = unescape(bytes, at, &mut text)?;
+            at = push_plain(json, at, &mut text);
         }
-        at = unescape(bytes, at, &mut text)?;
-        at = push_plain(json, at, &mut text);
+        if text.capacity() - text.len() < ROOM {
+            let known = text.len();
+            make_room(&mut text, known, bytes.len() - at);
+        }
     }
+}
+
+/// So many pieces are read before somebody looks whether there is room for as many more.
+const PIECES: usize = 32;
+/// What pieces take that are no longer than two blocks each.
+const ROOM: usize = PIECES * 2 * skip::BLOCK;
+
+/// Makes room in the text of a string of which `known` bytes are known, and of which at most `left` are left.
+///
+/// Nobody knows how long it is going to be, and looking for its end costs more than growing. So it grows in few
+/// and large steps, never beyond what is left of the message, and what was too much is given back in the end.
+#[cold]
+fn make_room(text: &mut String, known: usize, left: usize) {
+    text.reserve_exact((16 * known).clamp(64, left.max(64)));
 }
 
 /// Appends what needs no unescaping, and returns where it ends.
@@ -153,6 +177,18 @@ mod tests {
             r#""\u+123""#,
         ] {
             assert!(Scanner::new(bad).string().is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_text_keeps_no_more_than_twice_the_room_it_needs() {
+        for words in [1, 100, 10_000] {
+            let value = r"word\n".repeat(words);
+            // Whatever follows, it might have been the rest of the text.
+            let message = format!(r#""{value}",{}"#, "9".repeat(1 << 20));
+            let text = text(&message);
+            assert_eq!(text, "word\n".repeat(words));
+            assert!(text.capacity() <= 2 * text.len(), "{} for {}", text.capacity(), text.len());
         }
     }
 

@@ -30,7 +30,7 @@ pub use crate::{
     object::ObjectWriter,
     peer::{
         CallId, CallLimits, Delivery, ErrorClass, Event, Failure, Loss, Noise, Peer, PeerOptions,
-        Progress, Refused, Timeout,
+        Progress, Refused, Timeout, Trouble,
     },
     raw::RawJson,
     reply::Reply,

@@ -3,6 +3,7 @@
 mod call;
 mod hasher;
 mod outcome;
+mod trouble;
 
 use std::{
     collections::{HashMap, HashSet, VecDeque},
@@ -15,6 +16,7 @@ use self::{call::Call, hasher::CallHasher};
 pub use self::{
     call::{CallLimits, Progress},
     outcome::{Delivery, ErrorClass, Failure, Loss, Refused, Timeout},
+    trouble::Trouble,
 };
 use crate::{
     id::RequestId,

@@ -2,7 +2,7 @@
 
 use std::{borrow::Cow, collections::VecDeque, fmt};
 
-use mcp_jsonrpc::{ErrorClass, Message, Noise, Reply, RequestId};
+use mcp_jsonrpc::{ErrorClass, Message, Noise, Reply, RequestId, Trouble};
 
 use crate::{challenge::Challenge, link::Inbound};
 
@@ -49,8 +49,13 @@ pub enum CloseReason {
     Requested,
     /// The other side went away.
     Ended,
-    /// Reading or writing failed; the text is the system's.
-    Failed(String),
+    /// Reading or writing failed.
+    Failed {
+        /// What kind of trouble it was.
+        trouble: Trouble,
+        /// What happened, for people. The system's text, or partly foreign.
+        reason: String,
+    },
     /// The server no longer knows our session.
     SessionLost,
     /// The server ended it and said why, and coming back as we are would not help.
@@ -71,6 +76,23 @@ impl CloseReason {
             _ => ErrorClass::Transient,
         }
     }
+
+    /// What kind of trouble it was.
+    pub fn trouble(&self) -> Trouble {
+        match self {
+            CloseReason::Requested | CloseReason::Ended => Trouble::Closed,
+            CloseReason::Failed { trouble, .. } => *trouble,
+            CloseReason::SessionLost => Trouble::Session,
+            CloseReason::Refused { class: ErrorClass::Auth, .. } => Trouble::Credentials,
+            CloseReason::Refused { .. } => Trouble::Other,
+        }
+    }
+
+    /// The system would not read or write.
+    #[cfg(any(feature = "stdio", feature = "ws"))]
+    pub(crate) fn failed(error: &std::io::Error) -> Self {
+        CloseReason::Failed { trouble: crate::trouble::of(error), reason: error.to_string() }
+    }
 }
 
 impl fmt::Display for CloseReason {
@@ -78,7 +100,7 @@ impl fmt::Display for CloseReason {
         match self {
             CloseReason::Requested => f.write_str("the connection was closed on request"),
             CloseReason::Ended => f.write_str("the server ended the connection"),
-            CloseReason::Failed(reason) => write!(f, "the connection failed: {reason}"),
+            CloseReason::Failed { reason, .. } => write!(f, "the connection failed: {reason}"),
             CloseReason::SessionLost => f.write_str("the server no longer knows our session"),
             CloseReason::Refused { reason, .. } => write!(f, "the server refused: {reason}"),
         }

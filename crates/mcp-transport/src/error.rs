@@ -2,7 +2,7 @@
 
 use std::{fmt, io, path::PathBuf, time::Duration};
 
-use mcp_jsonrpc::{ErrorClass, Loss};
+use mcp_jsonrpc::{ErrorClass, Loss, Trouble};
 
 /// Why a link could not be opened.
 #[derive(Debug)]
@@ -26,8 +26,13 @@ pub enum ConnectError {
     },
     /// The way the server is described makes no sense; the text says what is wrong with it.
     InvalidOptions(String),
-    /// Nobody answers there, or not in time; the text says what happened.
-    Unreachable(String),
+    /// Nobody answers there, or not in time.
+    Unreachable {
+        /// What kind of trouble it was.
+        trouble: Trouble,
+        /// What happened, for people.
+        reason: String,
+    },
     /// What answers there refuses, or is no MCP server.
     Refused(Box<Loss>),
     /// The in-process server is gone, or the test double refuses.
@@ -38,7 +43,9 @@ impl ConnectError {
     /// What this calls for.
     pub fn class(&self) -> ErrorClass {
         match self {
-            ConnectError::Unavailable(_) | ConnectError::Unreachable(_) => ErrorClass::Transient,
+            ConnectError::Unavailable(_) | ConnectError::Unreachable { .. } => {
+                ErrorClass::Transient
+            }
             ConnectError::Refused(loss) => loss.class,
             // Out of processes, memory or descriptors, or a program being replaced right now.
             ConnectError::Spawn { source, .. }
@@ -55,9 +62,20 @@ impl ConnectError {
             _ => ErrorClass::Permanent,
         }
     }
-}
 
-impl ConnectError {
+    /// What kind of trouble it was.
+    pub fn trouble(&self) -> Trouble {
+        match self {
+            ConnectError::Unreachable { trouble, .. } => *trouble,
+            ConnectError::Refused(loss) => loss.trouble,
+            ConnectError::Unavailable(_) => Trouble::Other,
+            ConnectError::ProgramNotFound { .. }
+            | ConnectError::NoSuchDirectory(_)
+            | ConnectError::Spawn { .. }
+            | ConnectError::InvalidOptions(_) => Trouble::Local,
+        }
+    }
+
     /// When the server wants to be asked again, where it says so.
     pub fn retry_after(&self) -> Option<Duration> {
         match self {
@@ -88,7 +106,7 @@ impl fmt::Display for ConnectError {
                 write!(f, "could not start `{}`", program.display())
             }
             ConnectError::InvalidOptions(problem) => f.write_str(problem),
-            ConnectError::Unreachable(reason) | ConnectError::Unavailable(reason) => {
+            ConnectError::Unreachable { reason, .. } | ConnectError::Unavailable(reason) => {
                 f.write_str(reason)
             }
             ConnectError::Refused(loss) => f.write_str(&loss.reason),

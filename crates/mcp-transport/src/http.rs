@@ -17,6 +17,7 @@ mod listen;
 mod old;
 mod origin;
 mod post;
+mod spread;
 mod state;
 mod value;
 
@@ -166,6 +167,8 @@ struct Settings {
     uri: Uri,
     /// What goes with every request.
     headers: HeaderMap,
+    /// What goes with every POST.
+    posted: HeaderMap,
 }
 
 impl Settings {
@@ -195,6 +198,10 @@ impl Settings {
         let name = concat!(env!("CARGO_PKG_NAME"), "/", env!("CARGO_PKG_VERSION"));
         headers.entry(header::USER_AGENT).or_insert(HeaderValue::from_static(name));
         let uri = url.as_str().parse().map_err(|error| invalid(format!("no URL: {error}")))?;
-        Ok(Self { options: options.clone(), url, uri, headers })
+        let mut posted = headers.clone();
+        posted.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        let accepted = HeaderValue::from_static("application/json, text/event-stream");
+        posted.insert(header::ACCEPT, accepted);
+        Ok(Self { options: options.clone(), url, uri, headers, posted })
     }
 }

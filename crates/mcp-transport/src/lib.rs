@@ -40,12 +40,14 @@ pub mod testing;
     allow(dead_code, reason = "alone it is options for nothing")
 )]
 mod tls;
+#[cfg(any(feature = "http", feature = "stdio", feature = "ws"))]
+mod trouble;
 mod waiters;
 #[cfg(feature = "ws")]
 mod ws;
 
 pub use futures_core::future::BoxFuture;
-pub use mcp_jsonrpc::ErrorClass;
+pub use mcp_jsonrpc::{ErrorClass, Trouble};
 
 #[cfg(feature = "http")]
 pub use crate::http::{Http, HttpClient, HttpClientOptions, HttpOptions, Sse};

@@ -19,7 +19,7 @@ use std::{
 };
 
 use futures_core::future::BoxFuture;
-use mcp_jsonrpc::{Delivery, ErrorClass, Loss};
+use mcp_jsonrpc::{Delivery, ErrorClass, Loss, Trouble};
 use rustls::ClientConfig;
 
 use self::{address::Address, handshake::Refusal};
@@ -145,8 +145,8 @@ impl Ws {
                 Ok(Err(Refusal::Challenged(challenge))) => challenge,
                 Err(_) => {
                     let patience = options.connect_timeout;
-                    let problem = format!("{address}: no connection within {patience:?}");
-                    return Err(ConnectError::Unreachable(problem));
+                    let reason = format!("{address}: no connection within {patience:?}");
+                    return Err(ConnectError::Unreachable { trouble: Trouble::TimedOut, reason });
                 }
             };
             match &options.authorizer {
@@ -198,12 +198,12 @@ impl Connect for Ws {
     }
 }
 
-fn refused(class: ErrorClass, reason: String) -> ConnectError {
-    ConnectError::Refused(Box::new(Loss::new(Delivery::NotSent, class, reason)))
+fn refused(class: ErrorClass, trouble: Trouble, reason: String) -> ConnectError {
+    ConnectError::Refused(Box::new(Loss::new(Delivery::NotSent, class, trouble, reason)))
 }
 
 fn no_credentials(failure: AuthFailure) -> ConnectError {
-    refused(failure.class, failure.message)
+    refused(failure.class, Trouble::Credentials, failure.message)
 }
 
 /// Nobody has other credentials to offer.
@@ -217,5 +217,9 @@ fn turned_away(address: &Address, challenge: &Challenge) -> ConnectError {
         // do not know.
         _ => (ErrorClass::Permanent, "the server does not allow this"),
     };
-    refused(class, format!("{address}: {what} (status {})", challenge.status))
+    let trouble = match class {
+        ErrorClass::Auth => Trouble::Credentials,
+        _ => Trouble::Status(challenge.status),
+    };
+    refused(class, trouble, format!("{address}: {what} (status {})", challenge.status))
 }

@@ -4,7 +4,8 @@ use std::{future::poll_fn, sync::Arc, time::Duration};
 
 use mcp_jsonrpc::{Message, Notification};
 use mcp_transport::{
-    CloseReason, Connect as _, InProcess, InProcessOptions, Link, SendError, pair, testing::parity,
+    CloseReason, Connect as _, InProcess, InProcessOptions, Link, SendError, Trouble, pair,
+    testing::parity,
 };
 use serde_json::json;
 use tokio::{sync::Notify, time::Instant};
@@ -68,7 +69,8 @@ async fn a_panicking_server_is_a_failed_link() {
         })
     });
     let (_, report) = Host::open(&server).await.end().await;
-    assert_eq!(report.reason, CloseReason::Failed("the other end panicked".into()));
+    let reason = "the other end panicked".into();
+    assert_eq!(report.reason, CloseReason::Failed { trouble: Trouble::Other, reason });
 }
 
 #[tokio::test]

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use mcp_client::{CallError, CloseReport, Diagnostics, ErrorClass, HandshakeError};
+use mcp_client::{CallError, CloseReport, Diagnostics, ErrorClass, HandshakeError, Trouble};
 use mcp_transport::ConnectError;
 
 use crate::hygiene::clean;
@@ -13,6 +13,7 @@ pub(crate) struct FailureRecord {
     /// What we were doing.
     pub(crate) phase: &'static str,
     pub(crate) class: ErrorClass,
+    pub(crate) trouble: Trouble,
     /// One line, cleaned.
     pub(crate) text: Arc<str>,
     pub(crate) retry_after: Option<std::time::Duration>,
@@ -26,6 +27,7 @@ impl FailureRecord {
         Self {
             phase,
             class,
+            trouble: Trouble::Other,
             text: clean(text, 1_000).text.into(),
             retry_after: None,
             diagnostics: None,
@@ -44,8 +46,8 @@ impl FailureRecord {
         if let Some(source) = std::error::Error::source(error) {
             text = format!("{text}: {source}");
         }
-        let retry_after = error.retry_after();
-        Self { retry_after, searched, ..Self::new("connect", error.class(), &text) }
+        let (trouble, retry_after) = (error.trouble(), error.retry_after());
+        Self { trouble, retry_after, searched, ..Self::new("connect", error.class(), &text) }
     }
 
     pub(crate) fn handshake(error: &HandshakeError) -> Self {
@@ -60,8 +62,9 @@ impl FailureRecord {
             | HandshakeError::Shape { phase, .. } => (*phase, None),
             _ => ("negotiation", None),
         };
-        let retry_after = error.retry_after();
-        Self { retry_after, diagnostics, ..Self::new(phase, error.class(), &error.to_string()) }
+        let (trouble, retry_after) = (error.trouble(), error.retry_after());
+        let failure = Self::new(phase, error.class(), &error.to_string());
+        Self { trouble, retry_after, diagnostics, ..failure }
     }
 
     pub(crate) fn list(error: &CallError, diagnostics: Diagnostics) -> Self {
@@ -70,9 +73,10 @@ impl FailureRecord {
             ErrorClass::Auth => ErrorClass::Auth,
             _ => ErrorClass::Transient,
         };
-        let retry_after = error.retry_after();
+        let (trouble, retry_after) = (error.trouble(), error.retry_after());
         let diagnostics = Some(diagnostics);
-        Self { retry_after, diagnostics, ..Self::new("tools/list", class, &error.to_string()) }
+        let failure = Self::new("tools/list", class, &error.to_string());
+        Self { trouble, retry_after, diagnostics, ..failure }
     }
 
     pub(crate) fn closed(report: &CloseReport) -> Self {
@@ -81,6 +85,7 @@ impl FailureRecord {
             class => class,
         };
         let diagnostics = Some(report.diagnostics.clone());
-        Self { diagnostics, ..Self::new("connected", class, &report.to_string()) }
+        let trouble = report.reason.trouble();
+        Self { trouble, diagnostics, ..Self::new("connected", class, &report.to_string()) }
     }
 }

@@ -5,7 +5,7 @@ use std::{sync::Mutex, time::Duration};
 use mcp_bridge::{Backoff, Bridge, CallContext, Detail, ErrorClass, FailureKind, ServerState};
 use mcp_client::Delivery;
 use mcp_config::ConnectMode;
-use mcp_jsonrpc::Loss;
+use mcp_jsonrpc::{Loss, Trouble};
 use mcp_transport::ConnectError;
 use serde_json::json;
 use tokio::time::Instant;
@@ -19,7 +19,7 @@ fn down() -> ConnectError {
 }
 
 fn login_needed() -> ConnectError {
-    let loss = Loss::new(Delivery::NotSent, ErrorClass::Auth, "401");
+    let loss = Loss::new(Delivery::NotSent, ErrorClass::Auth, Trouble::Credentials, "401");
     ConnectError::Refused(Box::new(loss))
 }
 

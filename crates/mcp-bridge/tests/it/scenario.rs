@@ -5,7 +5,7 @@ use std::time::Duration;
 use mcp_bridge::{
     Bridge, CallContext, Delivery, Detail, ErrorClass, FailureKind, RawJson, ServerState,
 };
-use mcp_jsonrpc::Loss;
+use mcp_jsonrpc::{Loss, Trouble};
 use mcp_transport::ConnectError;
 use serde_json::json;
 
@@ -18,7 +18,7 @@ fn down() -> ConnectError {
 }
 
 fn login_needed() -> ConnectError {
-    let loss = Loss::new(Delivery::NotSent, ErrorClass::Auth, "401");
+    let loss = Loss::new(Delivery::NotSent, ErrorClass::Auth, Trouble::Credentials, "401");
     ConnectError::Refused(Box::new(loss))
 }
 
@@ -146,17 +146,25 @@ async fn eight_servers_rest_and_wake_all_day_and_never_answer_twice() {
     }
 }
 
+/// Nobody can be reached, as a WebSocket would say.
+fn unreachable(trouble: Trouble, reason: &str) -> ConnectError {
+    ConnectError::Unreachable { trouble, reason: reason.into() }
+}
+
+/// The same, as said of a POST.
+fn lost(trouble: Trouble, reason: &str) -> ConnectError {
+    let loss = Loss::new(Delivery::NotSent, ErrorClass::Transient, trouble, reason);
+    ConnectError::Refused(Box::new(loss))
+}
+
 #[tokio::test(start_paused = true)]
 async fn when_the_network_goes_all_servers_behind_it_have_one_explanation() {
     let (bridge, servers) = eight(|_| {}).await;
+    // Each puts it in other words, one of them in a language that nobody here expects.
     let refusals: [fn() -> ConnectError; 3] = [
-        || ConnectError::Unavailable("http://a.test/mcp: connection refused".into()),
-        || ConnectError::Unavailable("ws://b.test/ws: Connection refused (os error 111)".into()),
-        || {
-            ConnectError::Unavailable(
-                "lost http://c.test/sse: tcp connect error: Connection refused".into(),
-            )
-        },
+        || unreachable(Trouble::Refused, "ws://b.test/ws: Connection refused (os error 111)"),
+        || lost(Trouble::Refused, "could not connect to http://a.test/mcp: tcp connect error"),
+        || lost(Trouble::Refused, "http://c.test/sse: Verbindungsaufbau abgelehnt"),
     ];
     for (n, fake) in servers.iter().enumerate().skip(2) {
         fake.refuse(Some(refusals[n % 3]));
@@ -167,4 +175,32 @@ async fn when_the_network_goes_all_servers_behind_it_have_one_explanation() {
     assert_eq!((all.len(), all[0].servers.len()), (1, 6), "{all:?}");
     assert_eq!(all[0].cause, "nobody listens where they should be");
     assert!(!call(&bridge, &work(0)).await.is_error && !call(&bridge, &work(1)).await.is_error);
+}
+
+#[tokio::test(start_paused = true)]
+async fn servers_in_different_trouble_have_an_explanation_each_whatever_their_words() {
+    let (bridge, servers) = eight(|_| {}).await;
+    let refusals: [fn() -> ConnectError; 4] = [
+        || lost(Trouble::CutOff, "it did not work"),
+        || lost(Trouble::UnknownHost, "it did not work"),
+        || lost(Trouble::Tls, "it did not work"),
+        // A server may say so of somebody else.
+        || lost(Trouble::Status(502), "its backend says: connection refused"),
+    ];
+    for (n, fake) in servers.iter().enumerate() {
+        fake.refuse(Some(refusals[n % 4]));
+        fake.kill();
+    }
+    tokio::time::sleep(10 * MINUTE).await;
+    let all = bridge.explain_all();
+    let causes: Vec<_> = all.iter().map(|one| (one.cause.as_str(), one.servers.len())).collect();
+    assert_eq!(
+        causes,
+        [
+            ("their connections are cut off", 2),
+            ("their names lead nowhere", 2),
+            ("no secure connection to them comes about", 2),
+            ("its backend says: connection refused", 2),
+        ]
+    );
 }

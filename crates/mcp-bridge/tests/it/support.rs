@@ -18,6 +18,7 @@ use mcp_bridge::{
 use mcp_config::{Sdk, Transport};
 use mcp_jsonrpc::{
     Delivery, ErrorClass, ErrorObject, Loss, Message, Notification, Request, RequestId, Response,
+    Trouble,
 };
 use mcp_transport::{
     CloseReport, Connect, ConnectError, Inbound, Inlet, Link, Locality, Outlet, pair,
@@ -336,7 +337,8 @@ impl Inlet for FakeInlet {
                     text if text.ends_with("Executed") => Delivery::Executed,
                     _ => Delivery::Unknown,
                 };
-                let failure = Loss::new(delivery, class, "secret body: Bearer abcdef").into();
+                let secret = "secret body: Bearer abcdef";
+                let failure = Loss::new(delivery, class, Trouble::Other, secret).into();
                 *inbound = Inbound::Lost { id: id.clone(), failure };
             }
         }

@@ -2,6 +2,7 @@
 
 use std::{fmt, time::Duration};
 
+use super::trouble::Trouble;
 use crate::{message::ErrorObject, shape::ShapeError};
 
 /// What is known of a failed call's effect. It decides whether trying again is safe.
@@ -38,6 +39,8 @@ pub struct Loss {
     pub delivery: Delivery,
     /// What this calls for.
     pub class: ErrorClass,
+    /// What kind of trouble it was.
+    pub trouble: Trouble,
     /// What happened, for people.
     pub reason: Box<str>,
     /// When the other side wants to be asked again.
@@ -46,8 +49,13 @@ pub struct Loss {
 
 impl Loss {
     /// A loss that names no time to try again.
-    pub fn new(delivery: Delivery, class: ErrorClass, reason: impl Into<Box<str>>) -> Self {
-        Self { delivery, class, reason: reason.into(), retry_after: None }
+    pub fn new(
+        delivery: Delivery,
+        class: ErrorClass,
+        trouble: Trouble,
+        reason: impl Into<Box<str>>,
+    ) -> Self {
+        Self { delivery, class, trouble, reason: reason.into(), retry_after: None }
     }
 }
 

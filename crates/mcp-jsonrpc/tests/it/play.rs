@@ -31,7 +31,7 @@ use std::{
 
 use mcp_jsonrpc::{
     CallId, CallLimits, Delivery, ErrorClass, ErrorObject, Event, Failure, Loss, Message,
-    Notification, Peer, PeerOptions, RawJson, Refused, Request, RequestId, Response,
+    Notification, Peer, PeerOptions, RawJson, Refused, Request, RequestId, Response, Trouble,
 };
 
 /// Plays `transcript` to a peer with the usual bounds.
@@ -127,7 +127,12 @@ impl Stage {
                 ));
             }
             "lose" => {
-                let lost = Loss::new(Delivery::Unknown, ErrorClass::Transient, "the pipe broke");
+                let lost = Loss::new(
+                    Delivery::Unknown,
+                    ErrorClass::Transient,
+                    Trouble::CutOff,
+                    "the pipe broke",
+                );
                 self.peer.fail(&id(rest), lost.into());
             }
             "close" => self.peer.close(rest.parse().unwrap()),

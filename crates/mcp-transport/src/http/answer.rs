@@ -1,11 +1,13 @@
 //! From the bodies of answers to messages.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use bytes::{Bytes, BytesMut};
 use http::{HeaderValue, header};
-use mcp_jsonrpc::{Delivery, ErrorClass, Failure, Loss, Message, RequestId, Response as Answer};
-use tokio::time::{Instant, timeout_at};
+use mcp_jsonrpc::{
+    Delivery, ErrorClass, Failure, Loss, Message, RequestId, Response as Answer, Trouble,
+};
+use tokio::time::{Instant, sleep, timeout_at};
 
 use super::{
     ask::broken,
@@ -167,14 +169,14 @@ impl Shared {
         let limit = self.settings.options.post_timeout;
         let Ok(chunk) = tokio::time::timeout(limit, response.chunk()).await else {
             let reason = format!("the server paused for {limit:?} in the middle of its answer");
-            return Err(Loss::new(Delivery::Unknown, ErrorClass::Transient, reason).into());
+            return Err(lost(Trouble::TimedOut, reason).into());
         };
         chunk.map_err(|error| broken(&self.settings.url, &error).into())
     }
 
     /// Reads a stream of events to its end.
     pub(super) async fn events(
-        &self,
+        self: &Arc<Self>,
         response: &mut Response,
         decoder: &mut EventDecoder,
         awaited: &mut Awaited,
@@ -183,7 +185,10 @@ impl Shared {
         let mut last_words = None;
         for turn in 1_u32.. {
             let chunk = if awaited.answered {
-                let end = *last_words.get_or_insert_with(|| Instant::now() + LAST_WORDS);
+                let end = *last_words.get_or_insert_with(|| {
+                    self.keep_a_timer();
+                    Instant::now() + LAST_WORDS
+                });
                 match timeout_at(end, response.chunk()).await {
                     // Who never pauses never runs into the limit either.
                     Ok(chunk) if Instant::now() < end => chunk,
@@ -192,7 +197,7 @@ impl Shared {
             } else if let Some(idle) = self.settings.options.stream_idle {
                 let Ok(chunk) = tokio::time::timeout(idle, response.chunk()).await else {
                     let reason = format!("the stream of events was silent for {idle:?}");
-                    return StreamEnd::Broken(lost(reason));
+                    return StreamEnd::Broken(lost(Trouble::TimedOut, reason));
                 };
                 chunk
             } else {
@@ -213,6 +218,22 @@ impl Shared {
             }
         }
         StreamEnd::Ended
+    }
+
+    /// Sees to it that a timer is set which goes off before one that is set next for the last words of a stream.
+    ///
+    /// Most streams end at once and take their timer with them. But a timer before all others makes the runtime
+    /// wake itself up, which is a trip through the kernel, and here it would be one for each answer.
+    fn keep_a_timer(self: &Arc<Self>) {
+        if std::mem::replace(&mut self.lock().has_timer, true) {
+            return;
+        }
+        let shared = self.clone();
+        let key = self.exchanges.add(Box::pin(async move {
+            sleep(LAST_WORDS).await;
+            shared.lock().has_timer = false;
+        }));
+        self.exchanges.start(key);
     }
 
     pub(super) fn event(&self, event: Event, awaited: &mut Awaited) {
@@ -247,12 +268,12 @@ impl Shared {
 }
 
 /// What was sent and not answered.
-pub(super) fn lost(reason: impl Into<Box<str>>) -> Loss {
-    Loss::new(Delivery::Unknown, ErrorClass::Transient, reason)
+pub(super) fn lost(trouble: Trouble, reason: impl Into<Box<str>>) -> Loss {
+    Loss::new(Delivery::Unknown, ErrorClass::Transient, trouble, reason)
 }
 
 /// What was refused because the server has forgotten us.
 pub(super) fn session_lost() -> Loss {
     let reason = "the server no longer knows our session";
-    Loss::new(Delivery::NotSent, ErrorClass::Session, reason)
+    Loss::new(Delivery::NotSent, ErrorClass::Session, Trouble::Session, reason)
 }

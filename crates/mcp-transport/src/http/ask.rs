@@ -1,13 +1,14 @@
 //! One request over HTTP: credentials, challenges, redirects, and what becomes of it.
 
-use std::time::Duration;
+use std::{borrow::Cow, time::Duration};
 
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
-use mcp_jsonrpc::{Delivery, ErrorClass, Loss};
+use mcp_jsonrpc::{Delivery, ErrorClass, Loss, Trouble};
 use url::Url;
 
 use super::{
+    answer::lost,
     client::{HttpError, Response},
     origin::{resolve, shown},
     state::Shared,
@@ -16,6 +17,7 @@ use crate::{
     authorize::{AuthFailure, Target},
     challenge::Challenge,
     retry_after::retry_after,
+    trouble::{self, causes},
 };
 
 /// A nonce, a login and a wider scope may each cost a challenge. Who is refused once more is refused.
@@ -38,9 +40,8 @@ impl Shared {
     pub(super) async fn ask(&self, mut ask: Ask) -> Result<Response, Loss> {
         let (mut challenges, mut redirects) = (0, 0);
         loop {
-            let mut headers = ask.headers.clone();
-            let stamp = self.authorize(&ask, &mut headers).await?;
-            let response = self.execute(&ask, headers).await?;
+            let (headers, stamp) = self.authorize(&ask).await?;
+            let response = self.execute(&ask, &headers).await?;
             let status = response.status();
             self.note_status(status.as_u16());
             if matches!(status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN) {
@@ -55,11 +56,13 @@ impl Shared {
                 authorizer.challenged(&challenge).await.map_err(|failure| failed(&failure))?;
             } else if let Some(target) = redirection(&ask, &response) {
                 redirects += 1;
+                let moved = Trouble::Status(status.as_u16());
                 if redirects > MOST_REDIRECTS {
-                    return Err(permanent("the server redirects in a circle"));
+                    return Err(permanent(moved, "the server redirects in a circle"));
                 }
-                ask.url = target
-                    .map_err(|why| permanent(&format!("a redirect was not followed: {why}")))?;
+                ask.url = target.map_err(|why| {
+                    permanent(moved, format!("a redirect was not followed: {why}"))
+                })?;
                 discard(response).await;
             } else {
                 return Ok(response);
@@ -67,30 +70,35 @@ impl Shared {
         }
     }
 
-    /// Puts the credentials of the moment into the headers.
-    async fn authorize(&self, ask: &Ask, headers: &mut HeaderMap) -> Result<u64, Loss> {
-        let Some(authorizer) = &self.settings.options.authorizer else { return Ok(0) };
+    /// The headers with the credentials of the moment in them, and which credentials those are.
+    async fn authorize<'a>(&self, ask: &'a Ask) -> Result<(Cow<'a, HeaderMap>, u64), Loss> {
+        let Some(authorizer) = &self.settings.options.authorizer else {
+            return Ok((Cow::Borrowed(&ask.headers), 0));
+        };
         let target = Target::new(ask.method.as_str(), ask.url.as_str());
         let credentials =
             authorizer.credentials(target).await.map_err(|failure| failed(&failure))?;
+        let mut headers = ask.headers.clone();
         for (name, value) in credentials.headers {
             let name = HeaderName::from_bytes(name.as_bytes());
             let value = HeaderValue::from_str(&value);
             let (Ok(name), Ok(mut value)) = (name, value) else {
-                return Err(permanent("the credentials have characters that no header can have"));
+                let reason = "the credentials have characters that no header can have";
+                return Err(permanent(Trouble::Credentials, reason));
             };
             value.set_sensitive(true);
             headers.insert(name, value);
         }
-        Ok(credentials.stamp)
+        Ok((Cow::Owned(headers), credentials.stamp))
     }
 
-    async fn execute(&self, ask: &Ask, headers: HeaderMap) -> Result<Response, Loss> {
+    async fn execute(&self, ask: &Ask, headers: &HeaderMap) -> Result<Response, Loss> {
         let other;
         let uri = if ask.url == self.settings.url {
             &self.settings.uri
         } else {
-            other = ask.url.as_str().parse().map_err(|_| permanent("the URL is too strange"))?;
+            let strange = |_| permanent(Trouble::Local, "the URL is too strange");
+            other = ask.url.as_str().parse().map_err(strange)?;
             &other
         };
         let answer = self.client.execute(&ask.method, uri, headers, ask.body.as_ref());
@@ -101,7 +109,7 @@ impl Shared {
                     answer
                 } else {
                     let reason = format!("the server did not begin to answer within {patience:?}");
-                    return Err(Loss::new(Delivery::Unknown, ErrorClass::Transient, reason));
+                    return Err(lost(Trouble::TimedOut, reason));
                 }
             }
         };
@@ -161,22 +169,24 @@ fn redirection(ask: &Ask, response: &Response) -> Option<Result<Url, String>> {
 
 /// A refusal by status, for want of credentials.
 fn refused(challenge: &Challenge) -> Loss {
-    let (class, reason) = if challenge.status == 401 {
-        (ErrorClass::Auth, "authentication failed: the server wants a login (status 401)")
+    let reason = if challenge.status == 401 {
+        "authentication failed: the server wants a login (status 401)"
     } else if challenge.param("error") == Some("insufficient_scope") {
-        (ErrorClass::Auth, "authentication failed: the login does not cover this (status 403)")
+        "authentication failed: the login does not cover this (status 403)"
     } else {
-        (ErrorClass::Permanent, "the server does not allow this (status 403)")
+        let reason = "the server does not allow this (status 403)";
+        return permanent(Trouble::Status(challenge.status), reason);
     };
-    Loss::new(Delivery::NotSent, class, reason)
+    Loss::new(Delivery::NotSent, ErrorClass::Auth, Trouble::Credentials, reason)
 }
 
 fn failed(failure: &AuthFailure) -> Loss {
-    Loss::new(Delivery::NotSent, failure.class, failure.message.as_str())
+    let reason = failure.message.as_str();
+    Loss::new(Delivery::NotSent, failure.class, Trouble::Credentials, reason)
 }
 
-fn permanent(reason: &str) -> Loss {
-    Loss::new(Delivery::NotSent, ErrorClass::Permanent, reason)
+fn permanent(trouble: Trouble, reason: impl Into<Box<str>>) -> Loss {
+    Loss::new(Delivery::NotSent, ErrorClass::Permanent, trouble, reason)
 }
 
 /// A request that did not get through, or whose answer did not.
@@ -184,31 +194,24 @@ pub(super) fn broken(url: &Url, error: &HttpError) -> Loss {
     let delivery = if error.is_connect() { Delivery::NotSent } else { Delivery::Unknown };
     let what = if error.is_connect() { "could not connect to" } else { "lost the connection to" };
     let class = if distrusts(error) { ErrorClass::Permanent } else { ErrorClass::Transient };
+    let trouble = trouble::of(error);
     if error.is_hang_up() {
         let reason =
             format!("{what} {}: the server hung up before its answer was complete", shown(url));
-        return Loss::new(delivery, class, reason);
+        return Loss::new(delivery, class, trouble, reason);
     }
     // The innermost cause says most, and none of them names the URL, whose query may be secret.
     let mut cause: &dyn std::error::Error = error;
     while let Some(source) = cause.source() {
         cause = source;
     }
-    Loss::new(delivery, class, format!("{what} {}: {cause}", shown(url)))
+    Loss::new(delivery, class, trouble, format!("{what} {}: {cause}", shown(url)))
 }
 
 /// Whether the server's certificate is at fault, which no waiting will mend.
 fn distrusts(error: &HttpError) -> bool {
-    let mut cause: Option<&(dyn std::error::Error + 'static)> = Some(error);
-    while let Some(error) = cause {
-        if let Some(rustls::Error::InvalidCertificate(_)) = error.downcast_ref() {
-            return true;
-        }
-        // What such an error holds is not its source.
-        let held = error.downcast_ref::<std::io::Error>().and_then(std::io::Error::get_ref);
-        cause = held.map_or_else(|| error.source(), |held| Some(held));
-    }
-    false
+    causes(error)
+        .any(|cause| matches!(cause.downcast_ref(), Some(rustls::Error::InvalidCertificate(_))))
 }
 
 /// A refusal by status, for any other reason.
@@ -224,6 +227,7 @@ pub(super) fn by_status(url: &Url, response: &Response) -> Loss {
     let mut loss = Loss::new(
         delivery,
         class,
+        Trouble::Status(status.as_u16()),
         format!("{} answered with status {} {reason}", shown(url), status.as_u16()),
     );
     if matches!(status.as_u16(), 429 | 503) {

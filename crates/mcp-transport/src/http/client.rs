@@ -1,6 +1,7 @@
 //! Connections, shared between all servers of a host.
 
 mod connector;
+mod names;
 mod quiet;
 mod response;
 mod stream;
@@ -94,7 +95,7 @@ impl HttpClient {
         &self,
         method: &Method,
         uri: &Uri,
-        headers: HeaderMap,
+        headers: &HeaderMap,
         body: Option<&Bytes>,
     ) -> Result<Response, HttpError> {
         let mut repeats = 0;

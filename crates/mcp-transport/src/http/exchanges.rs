@@ -15,6 +15,8 @@ use std::{
 
 use futures_core::future::BoxFuture;
 
+use super::spread::Spreading;
+
 /// Names an exchange. Never used twice.
 pub(super) type Key = u64;
 
@@ -31,7 +33,7 @@ struct Running {
     last: Key,
     /// Nobody drives any more.
     over: bool,
-    slots: HashMap<Key, Slot>,
+    slots: HashMap<Key, Slot, Spreading>,
 }
 
 struct Slot {

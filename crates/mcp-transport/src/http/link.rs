@@ -7,7 +7,7 @@ use std::{
 };
 
 use http::Method;
-use mcp_jsonrpc::{Delivery, ErrorClass, Loss, Message, RawJson, RequestId};
+use mcp_jsonrpc::{Delivery, ErrorClass, Loss, Message, RawJson, RequestId, Trouble};
 use tokio::time::timeout;
 
 use super::{
@@ -251,7 +251,7 @@ impl Inlet for HttpInlet {
 fn not_sent(message: Message) -> Option<Inbound> {
     let Message::Request(request) = message else { return None };
     let reason = "the connection closed before the request was sent";
-    let loss = Loss::new(Delivery::NotSent, ErrorClass::Transient, reason);
+    let loss = Loss::new(Delivery::NotSent, ErrorClass::Transient, Trouble::Closed, reason);
     Some(Inbound::Lost { id: request.id, failure: loss.into() })
 }
 

@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
-use mcp_jsonrpc::{ErrorClass, Loss};
+use mcp_jsonrpc::{ErrorClass, Loss, Trouble};
 use tokio::sync::oneshot;
 
 use super::{
@@ -100,13 +100,14 @@ pub(super) async fn resume(
                     "the answer broke off and could not be taken up again: {}",
                     loss.reason
                 );
-                return Some(lost(reason));
+                return Some(lost(loss.trouble, reason));
             }
         }
     }
-    Some(lost(format!(
+    let reason = format!(
         "the answer broke off, and {MOST_ATTEMPTS} attempts to take it up again brought nothing"
-    )))
+    );
+    Some(lost(Trouble::CutOff, reason))
 }
 
 fn pause(asked_for: Duration) -> Duration {
@@ -142,6 +143,7 @@ async fn get(shared: &Shared, last_id: &str) -> Result<Response, Loss> {
     }
     if response.status().is_success() {
         loss.class = ErrorClass::Permanent;
+        loss.trouble = Trouble::NotMcp;
     }
     discard(response).await;
     Err(loss)

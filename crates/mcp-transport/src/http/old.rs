@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use http::Method;
-use mcp_jsonrpc::{Delivery, ErrorClass, Loss};
+use mcp_jsonrpc::{Delivery, ErrorClass, Loss, Trouble};
 use url::Url;
 
 use super::{
@@ -31,7 +31,7 @@ pub(super) async fn find(shared: &Arc<Shared>) -> Result<Url, Loss> {
     let limit = shared.settings.options.endpoint_timeout;
     let Ok(found) = tokio::time::timeout(limit, first_event(shared)).await else {
         let reason = format!("the stream of events named no endpoint within {limit:?}");
-        return Err(Loss::new(Delivery::NotSent, ErrorClass::Transient, reason));
+        return Err(transient(Trouble::TimedOut, reason));
     };
     let Opened { response, decoder, rest, endpoint } = found?;
     shared.lock().endpoint = Some(endpoint.clone());
@@ -52,7 +52,9 @@ struct Opened {
 }
 
 async fn first_event(shared: &Shared) -> Result<Opened, Loss> {
-    let permanent = |reason: String| Loss::new(Delivery::NotSent, ErrorClass::Permanent, reason);
+    let permanent = |reason: String| {
+        Loss::new(Delivery::NotSent, ErrorClass::Permanent, Trouble::NotMcp, reason)
+    };
     let url = shared.settings.url.clone();
     let headers = stream_headers(shared);
     let ask = Ask { method: Method::GET, url: url.clone(), headers, body: None, patience: None };
@@ -73,7 +75,7 @@ async fn first_event(shared: &Shared) -> Result<Opened, Loss> {
             // A server that is starting or stopping does that too, so it may pass.
             Ok(None) => {
                 let reason = "the stream of events ended before it named an endpoint";
-                return Err(Loss::new(Delivery::NotSent, ErrorClass::Transient, reason));
+                return Err(transient(Trouble::CutOff, reason));
             }
             Err(error) => return Err(broken(&url, &error)),
         }
@@ -96,11 +98,17 @@ async fn first_event(shared: &Shared) -> Result<Opened, Loss> {
     }
 }
 
+fn transient(trouble: Trouble, reason: impl Into<Box<str>>) -> Loss {
+    Loss::new(Delivery::NotSent, ErrorClass::Transient, trouble, reason)
+}
+
 /// Hears the server out. Its stream is its life.
 async fn read(shared: Arc<Shared>, mut response: Response, mut decoder: EventDecoder) {
     let end = shared.events(&mut response, &mut decoder, &mut Awaited::default()).await;
     shared.end(match end {
         StreamEnd::Ended => CloseReason::Ended,
-        StreamEnd::Broken(loss) => CloseReason::Failed(loss.reason.into()),
+        StreamEnd::Broken(loss) => {
+            CloseReason::Failed { trouble: loss.trouble, reason: loss.reason.into() }
+        }
     });
 }

@@ -3,10 +3,10 @@
 use std::{sync::Arc, time::Duration};
 
 use bytes::Bytes;
-use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
 use mcp_jsonrpc::{
     Decoded, Delivery, ErrorClass, Failure, Loss, Message, RawJson, Request, RequestId,
-    Response as Answer, decode,
+    Response as Answer, Trouble, decode,
 };
 use memchr::memmem;
 
@@ -64,17 +64,12 @@ impl Post {
     ) -> Result<Self, Loss> {
         let mut body = Vec::with_capacity(256);
         message.write(&mut body);
-        let mut headers = shared.settings.headers.clone();
-        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
-        headers.insert(
-            header::ACCEPT,
-            HeaderValue::from_static("application/json, text/event-stream"),
-        );
-        let mut url = shared.settings.url.clone();
+        let mut headers = shared.settings.posted.clone();
         let state = shared.lock();
-        if let Some(endpoint) = &state.endpoint {
-            url = endpoint.clone();
-        } else if !matches!(kind, Kind::Modern | Kind::Probe | Kind::Initialize) {
+        let url = state.endpoint.as_ref().unwrap_or(&shared.settings.url).clone();
+        if state.endpoint.is_none()
+            && !matches!(kind, Kind::Modern | Kind::Probe | Kind::Initialize)
+        {
             state.name_session(&mut headers);
         }
         drop(state);
@@ -128,7 +123,7 @@ fn modern_headers(
 ) -> Result<(), Loss> {
     let unfit = |what: &str| {
         let reason = format!("the {what} has characters that no header can have");
-        Loss::new(Delivery::NotSent, ErrorClass::Permanent, reason)
+        Loss::new(Delivery::NotSent, ErrorClass::Permanent, Trouble::Local, reason)
     };
     let version = HeaderValue::from_str(version).map_err(|_| unfit("protocol version"))?;
     headers.insert(VERSION, version);
@@ -149,7 +144,7 @@ fn modern_headers(
         "tools/call" => shared.lock().tools.get(&name).cloned().transpose(),
         _ => Ok(None),
     };
-    let refused = |why| Loss::new(Delivery::NotSent, ErrorClass::Permanent, why);
+    let refused = |why| Loss::new(Delivery::NotSent, ErrorClass::Permanent, Trouble::Local, why);
     let Some(annotations) = annotations.map_err(refused)? else { return Ok(()) };
     let arguments = params.get("arguments").unwrap_or_else(RawJson::empty_object);
     for annotation in annotations.iter() {
@@ -162,23 +157,22 @@ fn modern_headers(
 pub(super) async fn run(shared: &Arc<Shared>, post: Post) {
     let Post { id, kind, ask } = post;
     let carried_session = ask.headers.contains_key(SESSION);
-    let url = ask.url.clone();
     let repeat = (kind == Kind::Initialize).then(|| ask.clone());
     let response = match shared.ask(ask).await {
         Ok(response) => response,
         Err(loss) => return shared.lose_any(id.as_ref(), loss),
     };
     let status = response.status();
-    let is_old = shared.lock().endpoint.is_some();
+    let endpoint = shared.lock().endpoint.clone();
     // An old server names its session in the endpoint.
-    if status == StatusCode::NOT_FOUND && (carried_session || is_old) {
+    if status == StatusCode::NOT_FOUND && (carried_session || endpoint.is_some()) {
         shared.lose_any(id.as_ref(), session_lost());
         return shared.end(CloseReason::SessionLost);
     }
-    if is_old {
+    if let Some(endpoint) = endpoint {
         // Its answers come on the stream it opened.
         if !status.is_success() {
-            shared.lose_any(id.as_ref(), by_status(&url, &response));
+            shared.lose_any(id.as_ref(), by_status(&endpoint, &response));
         }
         return discard(response).await;
     }
@@ -240,16 +234,18 @@ async fn read(
         Body::Events => return stream(shared, kind, awaited, response).await,
         Body::Other(what) => {
             let reason = format!("the server answered with a body {what}, which is no MCP");
-            let loss = Loss::new(Delivery::Unknown, ErrorClass::Permanent, reason);
-            return give_up(shared, &awaited, loss);
+            return give_up(shared, &awaited, not_mcp(Delivery::Unknown, reason));
         }
     }
     if !awaited.answered {
-        let class = ErrorClass::Permanent;
         let reason =
             if has_body { "the answer is not one to this request" } else { "the answer is empty" };
-        give_up(shared, &awaited, Loss::new(Delivery::Unknown, class, reason));
+        give_up(shared, &awaited, not_mcp(Delivery::Unknown, reason));
     }
+}
+
+fn not_mcp(delivery: Delivery, reason: impl Into<Box<str>>) -> Loss {
+    Loss::new(delivery, ErrorClass::Permanent, Trouble::NotMcp, reason)
 }
 
 fn give_up(shared: &Shared, awaited: &Awaited, failure: impl Into<Failure>) {
@@ -274,7 +270,10 @@ async fn stream(shared: &Arc<Shared>, kind: Kind, mut awaited: Awaited, mut resp
     let loss = match end {
         _ if resumable => listen::resume(shared, &mut decoder, &mut awaited).await,
         StreamEnd::Broken(loss) => Some(loss),
-        StreamEnd::Ended => Some(lost("the server ended its answer before it was complete")),
+        StreamEnd::Ended => {
+            let reason = "the server ended its answer before it was complete";
+            Some(lost(Trouble::CutOff, reason))
+        }
     };
     if let Some(loss) = loss {
         give_up(shared, &awaited, loss);
@@ -295,7 +294,7 @@ fn begin_session(shared: &Shared, response: &Response) -> Result<(), Loss> {
         };
         if !problem.is_empty() {
             let reason = format!("the server's session id {problem}");
-            return Err(Loss::new(Delivery::Executed, ErrorClass::Permanent, reason));
+            return Err(not_mcp(Delivery::Executed, reason));
         }
     }
     let mut session = session.cloned();

@@ -15,6 +15,7 @@ use super::{
     client::HttpClient,
     exchanges::{Exchanges, Key},
     post::{SESSION, VERSION},
+    spread::Spreading,
 };
 use crate::{
     diagnostics::{CloseReason, Diagnostics, FrameLog},
@@ -48,9 +49,11 @@ pub(super) struct State {
     /// Tools with arguments that travel in headers, or what is wrong with those.
     pub(super) tools: HashMap<String, Result<Arc<[Annotation]>, String>>,
     /// Requests on their way, and their exchanges.
-    pub(super) calls: HashMap<RequestId, Call>,
+    pub(super) calls: HashMap<RequestId, Call, Spreading>,
     /// A notification or an answer of ours is on its way: what comes later waits for it.
     pub(super) in_order: bool,
+    /// A timer is set that goes off soon, whatever else happens.
+    pub(super) has_timer: bool,
     pub(super) waiting: Waiting,
     pub(super) room: Waiters,
     pub(super) tickets: u64,

@@ -8,7 +8,7 @@ use std::{
     task::{Context, Poll},
 };
 
-use mcp_jsonrpc::Message;
+use mcp_jsonrpc::{Message, Trouble};
 
 use super::{
     InProcessOptions,
@@ -135,7 +135,7 @@ impl PairInlet {
         let reason = if self.is_closing() {
             CloseReason::Requested
         } else if panicked {
-            CloseReason::Failed("the other end panicked".into())
+            CloseReason::Failed { trouble: Trouble::Other, reason: "the other end panicked".into() }
         } else {
             CloseReason::Ended
         };

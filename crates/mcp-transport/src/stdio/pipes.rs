@@ -82,7 +82,7 @@ struct State {
     /// Somebody has written since the inlet last ran, so the next ones wait for it and share a write.
     crowded: bool,
     closing: bool,
-    failure: Option<String>,
+    failure: Option<CloseReason>,
     /// The inlet's task, unless it has been woken already.
     driver: Option<Waker>,
     /// Callers waiting for room.
@@ -131,7 +131,7 @@ impl Shared {
                     // It no longer reads. Whether it is gone too, the inlet will find out.
                     *pipe = None;
                     state.is_open = false;
-                    state.failure = Some(error.to_string());
+                    state.failure = Some(CloseReason::failed(&error));
                 }
                 return;
             }
@@ -343,7 +343,7 @@ impl StdioInlet {
         self.shared.hang_up();
         let mut state = self.shared.lock();
         if let Some(error) = error {
-            state.failure.get_or_insert(error.to_string());
+            state.failure.get_or_insert(CloseReason::failed(&error));
         }
     }
 
@@ -402,7 +402,7 @@ impl StdioInlet {
         let reason = match state.failure.take() {
             _ if closing => CloseReason::Requested,
             // Writing to a server that has ended is a consequence, not a cause.
-            Some(failure) if diagnostics.exit.is_none() => CloseReason::Failed(failure),
+            Some(failure) if diagnostics.exit.is_none() => failure,
             _ => CloseReason::Ended,
         };
         let waiting = state.waiting.take();

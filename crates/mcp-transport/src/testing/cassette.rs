@@ -1,9 +1,14 @@
 //! What went over links, as text that can be kept beside a test.
 
+mod trouble;
+
 use std::{fmt, str::FromStr};
 
-use mcp_jsonrpc::{Decoded, Delivery, ErrorClass, Failure, Loss, Message, RawJson, decode};
+use mcp_jsonrpc::{
+    Decoded, Delivery, ErrorClass, Failure, Loss, Message, RawJson, Trouble, decode,
+};
 
+use self::trouble::{read_trouble, write_trouble};
 use crate::{diagnostics::CloseReason, link::Inbound};
 
 /// What went over the links of one server, in order: one line of JSON for each thing that happened.
@@ -99,7 +104,9 @@ impl fmt::Display for Entry {
                         let reason = quoted(&other.to_string());
                         write!(f, r#""delivery":"{delivery}","#)?;
                         // What is transient goes without saying.
-                        write_class(f, class_of(other))?;
+                        let (class, trouble) = kind_of(other);
+                        write_class(f, class)?;
+                        write_trouble(f, trouble)?;
                         write!(f, r#""reason":{reason}"#)?;
                     }
                 }
@@ -107,8 +114,10 @@ impl fmt::Display for Entry {
             Event::End(CloseReason::Requested) => f.write_str(r#""end":"requested""#)?,
             Event::End(CloseReason::Ended) => f.write_str(r#""end":"ended""#)?,
             Event::End(CloseReason::SessionLost) => f.write_str(r#""end":"session-lost""#)?,
-            Event::End(CloseReason::Failed(reason)) => {
-                write!(f, r#""end":"failed","reason":{}"#, quoted(reason))?;
+            Event::End(CloseReason::Failed { trouble, reason }) => {
+                f.write_str(r#""end":"failed","#)?;
+                write_trouble(f, *trouble)?;
+                write!(f, r#""reason":{}"#, quoted(reason))?;
             }
             Event::End(CloseReason::Refused { class, reason }) => {
                 f.write_str(r#""end":"refused","#)?;
@@ -140,10 +149,10 @@ fn read_class(raw: &RawJson) -> Result<ErrorClass, &'static str> {
     }
 }
 
-fn class_of(failure: &Failure) -> ErrorClass {
+fn kind_of(failure: &Failure) -> (ErrorClass, Trouble) {
     match failure {
-        Failure::Lost(loss) => loss.class,
-        _ => ErrorClass::Transient,
+        Failure::Lost(loss) => (loss.class, loss.trouble),
+        _ => (ErrorClass::Transient, Trouble::Other),
     }
 }
 
@@ -205,7 +214,10 @@ fn entry(text: &str) -> Result<Entry, &'static str> {
             r#""requested""# => CloseReason::Requested,
             r#""ended""# => CloseReason::Ended,
             r#""session-lost""# => CloseReason::SessionLost,
-            r#""failed""# => CloseReason::Failed(string(&raw, "reason").unwrap_or_default()),
+            r#""failed""# => CloseReason::Failed {
+                trouble: read_trouble(&raw)?,
+                reason: string(&raw, "reason").unwrap_or_default(),
+            },
             r#""refused""# => CloseReason::Refused {
                 class: read_class(&raw)?,
                 reason: string(&raw, "reason").unwrap_or_default(),
@@ -240,8 +252,8 @@ fn failure_of(raw: &RawJson) -> Result<Failure, &'static str> {
         Some("executed") => Delivery::Executed,
         _ => return Err("what was lost needs `size` and `limit`, or `delivery`"),
     };
-    let class = read_class(raw)?;
-    Ok(Loss::new(delivery, class, string(raw, "reason").unwrap_or_default()).into())
+    let (class, trouble) = (read_class(raw)?, read_trouble(raw)?);
+    Ok(Loss::new(delivery, class, trouble, string(raw, "reason").unwrap_or_default()).into())
 }
 
 fn string(raw: &RawJson, name: &str) -> Option<String> {

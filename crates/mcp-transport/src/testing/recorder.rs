@@ -7,7 +7,7 @@ use std::{
 };
 
 use futures_core::future::BoxFuture;
-use mcp_jsonrpc::{Delivery, ErrorClass, Loss, Message, RequestId};
+use mcp_jsonrpc::{Delivery, ErrorClass, Loss, Message, RequestId, Trouble};
 
 use super::cassette::{Cassette, Entry, Event};
 use crate::{
@@ -141,7 +141,7 @@ fn heard(inbound: &Inbound) -> Event {
     Event::In(match inbound.clone().read() {
         Inbound::Reply(reply) => {
             let (delivery, class) = (Delivery::Executed, ErrorClass::Permanent);
-            let loss = Loss::new(delivery, class, "its answer was malformed");
+            let loss = Loss::new(delivery, class, Trouble::NotMcp, "its answer was malformed");
             Inbound::Lost { id: reply.id().clone(), failure: loss.into() }
         }
         other => other,

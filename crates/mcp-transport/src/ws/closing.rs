@@ -1,6 +1,6 @@
 //! What a server means by closing: RFC 6455 §7.4 and the codes registered since.
 
-use mcp_jsonrpc::ErrorClass;
+use mcp_jsonrpc::{ErrorClass, Trouble};
 
 use crate::diagnostics::CloseReason;
 
@@ -61,7 +61,10 @@ impl Goodbye {
             1003 | 1008 | 1010 | 3003 => {
                 CloseReason::Refused { class: ErrorClass::Permanent, reason }
             }
-            _ => CloseReason::Failed(reason),
+            1002 | 1007 => CloseReason::Failed { trouble: Trouble::NotMcp, reason },
+            1009 => CloseReason::Failed { trouble: Trouble::TooLarge, reason },
+            3008 => CloseReason::Failed { trouble: Trouble::TimedOut, reason },
+            _ => CloseReason::Failed { trouble: Trouble::Other, reason },
         }
     }
 }

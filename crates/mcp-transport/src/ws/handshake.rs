@@ -6,7 +6,7 @@
 use std::{io, sync::Arc};
 
 use bytes::{Buf as _, BytesMut};
-use mcp_jsonrpc::ErrorClass;
+use mcp_jsonrpc::{ErrorClass, Trouble};
 use rustls::ClientConfig;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio_tungstenite::tungstenite::{
@@ -78,8 +78,8 @@ pub(super) async fn upgrade(
             Err(_) => return Err(not_websocket(address, "its answer is not HTTP/1.1").into()),
         }
         if socket.read_buf(&mut rest).await.map_err(failed)? == 0 {
-            let problem = format!("{address}: the server hung up instead of answering");
-            return Err(ConnectError::Unreachable(problem).into());
+            let reason = format!("{address}: the server hung up instead of answering");
+            return Err(ConnectError::Unreachable { trouble: Trouble::CutOff, reason }.into());
         }
     };
     if response.status().as_u16() != 101 {
@@ -159,6 +159,7 @@ fn verify(address: &Address, response: &Response, key: &str) -> Result<(), Conne
 fn not_websocket(address: &Address, problem: &str) -> ConnectError {
     refused(
         ErrorClass::Permanent,
+        Trouble::NotMcp,
         format!("{address} is no WebSocket server as it should be: {problem}"),
     )
 }
@@ -184,7 +185,8 @@ fn refusal(address: &Address, url: &str, response: &Response, stamp: u64) -> Ref
         408 | 425 | 429 | 500..=599 => (ErrorClass::Transient, "cannot take us now"),
         _ => (ErrorClass::Permanent, "does not upgrade to WebSocket"),
     };
-    let error = refused(class, format!("{address}: the server {what} (status {status})"));
+    let reason = format!("{address}: the server {what} (status {status})");
+    let error = refused(class, Trouble::Status(status), reason);
     Refusal::Other(with_retry_after(error, class, response))
 }
 

@@ -9,7 +9,7 @@ use std::{
     time::Duration,
 };
 
-use mcp_jsonrpc::Line;
+use mcp_jsonrpc::{Line, Trouble};
 use tokio::{
     io::AsyncReadExt as _,
     time::{Sleep, sleep},
@@ -117,7 +117,7 @@ impl WsInlet {
             Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => {
                 self.end = Some(CloseReason::Ended);
             }
-            Err(error) => self.end = Some(CloseReason::Failed(error.to_string())),
+            Err(error) => self.end = Some(CloseReason::failed(&error)),
         }
         Poll::Ready(())
     }
@@ -139,8 +139,8 @@ impl WsInlet {
                 Ok(None) => break,
                 Err(Broken(problem)) => {
                     self.answer_goodbye(&closing::PROTOCOL_ERROR);
-                    let problem = format!("the server breaks the WebSocket protocol: {problem}");
-                    self.end = Some(CloseReason::Failed(problem));
+                    let reason = format!("the server breaks the WebSocket protocol: {problem}");
+                    self.end = Some(CloseReason::Failed { trouble: Trouble::NotMcp, reason });
                 }
             }
         }
@@ -190,17 +190,20 @@ impl WsInlet {
             let patience = if closing { self.close_timeout } else { LAST_WORDS };
             let grace = self.grace.get_or_insert_with(|| Box::pin(sleep(patience)));
             ready!(grace.as_mut().poll(cx));
-            let failure = self.shared.lock().failure.take().unwrap_or_default();
-            self.end = Some(CloseReason::Failed(failure));
+            let failure = self.shared.lock().failure.take();
+            self.end = Some(failure.unwrap_or(CloseReason::Failed {
+                trouble: Trouble::TimedOut,
+                reason: "the server does not answer our goodbye".into(),
+            }));
             return Poll::Ready(());
         }
         let Some(liveness) = &mut self.liveness else { return Poll::Pending };
         match ready!(liveness.poll(cx)) {
             Alarm::Ask => self.shared.send_control(Kind::Ping, b""),
             Alarm::Dead => {
-                let silence =
+                let reason =
                     format!("the server did not answer a ping within {:?}", liveness.deadline());
-                self.end = Some(CloseReason::Failed(silence));
+                self.end = Some(CloseReason::Failed { trouble: Trouble::TimedOut, reason });
             }
         }
         Poll::Ready(())

@@ -10,7 +10,7 @@ use std::{
     task::{Context, Poll, Waker},
 };
 
-use mcp_jsonrpc::Message;
+use mcp_jsonrpc::{Message, Trouble};
 use tokio::io::AsyncWrite as _;
 
 use super::{
@@ -18,7 +18,7 @@ use super::{
     socket::Socket,
 };
 use crate::{
-    diagnostics::{Diagnostics, FrameLog},
+    diagnostics::{CloseReason, Diagnostics, FrameLog},
     error::SendError,
     link::Outlet,
     waiters::{Waiters, Woken},
@@ -58,7 +58,7 @@ pub(super) struct State {
     /// Somebody has written since the inlet last ran, so the next ones wait for it and share a write.
     crowded: bool,
     pub(super) closing: bool,
-    pub(super) failure: Option<String>,
+    pub(super) failure: Option<CloseReason>,
     masks: Masks,
     /// Where the text of a message is written before it is masked.
     text: Vec<u8>,
@@ -168,7 +168,7 @@ impl Shared {
                 if let Poll::Ready(Err(error)) = outcome {
                     // It no longer reads. Whether it is gone too, the inlet will find out.
                     state.is_open = false;
-                    state.failure = Some(error.to_string());
+                    state.failure = Some(CloseReason::failed(&error));
                 }
                 return;
             }
@@ -215,7 +215,8 @@ impl State {
         let before = self.outgoing.len();
         if self.masks.write(&mut self.outgoing, kind, payload).is_err() {
             self.is_open = false;
-            self.failure = Some("the system has no random numbers to mask frames with".to_owned());
+            let reason = "the system has no random numbers to mask frames with".to_owned();
+            self.failure = Some(CloseReason::Failed { trouble: Trouble::Local, reason });
         }
         self.taken += (self.outgoing.len() - before) as u64;
     }

@@ -9,7 +9,7 @@ use std::{
     time::Duration,
 };
 
-use mcp_jsonrpc::ErrorClass;
+use mcp_jsonrpc::{ErrorClass, Trouble};
 use rustls::{AlertDescription, ClientConfig, pki_types::ServerName};
 use tokio::{
     io::{AsyncRead, AsyncWrite, ReadBuf},
@@ -19,7 +19,7 @@ use tokio::{
 use tokio_rustls::{TlsConnector, client::TlsStream};
 
 use super::{address::Address, refused};
-use crate::error::ConnectError;
+use crate::{error::ConnectError, trouble};
 
 #[derive(Debug)]
 pub(super) enum Socket {
@@ -36,12 +36,19 @@ impl Socket {
         send_buffer: Option<u32>,
         patience: Duration,
     ) -> Result<Self, ConnectError> {
-        let problem = |why: String| ConnectError::Unreachable(format!("{address}: {why}"));
+        let problem = |trouble, why: String| ConnectError::Unreachable {
+            trouble,
+            reason: format!("{address}: {why}"),
+        };
+        let unknown = |why| problem(Trouble::UnknownHost, why);
         let found = lookup_host((address.host.as_str(), address.port)).await;
         let found: Vec<SocketAddr> =
-            found.map_err(|error| problem(format!("the host is not known: {error}")))?.collect();
-        let share = patience / u32::try_from(found.len().max(1)).unwrap_or(u32::MAX);
-        let mut stream = Err(io::Error::other("the host has no address"));
+            found.map_err(|error| unknown(format!("the host is not known: {error}")))?.collect();
+        if found.is_empty() {
+            return Err(unknown("the host has no address".to_owned()));
+        }
+        let share = patience / u32::try_from(found.len()).unwrap_or(u32::MAX);
+        let mut stream = Err(io::ErrorKind::TimedOut.into());
         for address in found {
             stream = match timeout(share, connect(address, send_buffer)).await {
                 Ok(stream) => stream,
@@ -54,7 +61,7 @@ impl Socket {
         let stream = stream.map_err(|error| failed(address, &error))?;
         let Some(config) = tls else { return Ok(Self::Plain(stream)) };
         let name = ServerName::try_from(address.host.clone())
-            .map_err(|_| problem("no certificate can name this host".to_owned()))?;
+            .map_err(|_| problem(Trouble::Tls, "no certificate can name this host".to_owned()))?;
         let stream = TlsConnector::from(config).connect(name, stream).await;
         Ok(Self::Tls(Box::new(stream.map_err(|error| failed(address, &error))?)))
     }
@@ -63,13 +70,15 @@ impl Socket {
 /// What to say of a connection that failed before it was one. Where one side does not trust the other,
 /// neither will change its mind by itself.
 pub(super) fn failed(address: &Address, error: &io::Error) -> ConnectError {
+    let trouble = trouble::of(error);
     let cause = error.get_ref().and_then(|cause| cause.downcast_ref::<rustls::Error>());
+    let what = if cause.is_some() { "TLS failed: " } else { "" };
+    let reason = format!("{address}: {what}{error}");
     match cause {
-        None => ConnectError::Unreachable(format!("{address}: {error}")),
-        Some(rustls::Error::AlertReceived(AlertDescription::InternalError)) => {
-            ConnectError::Unreachable(format!("{address}: TLS failed: {error}"))
+        None | Some(rustls::Error::AlertReceived(AlertDescription::InternalError)) => {
+            ConnectError::Unreachable { trouble, reason }
         }
-        Some(_) => refused(ErrorClass::Permanent, format!("{address}: TLS failed: {error}")),
+        Some(_) => refused(ErrorClass::Permanent, trouble, reason),
     }
 }
 

@@ -88,7 +88,7 @@ async fn a_server_that_hears_no_more_is_given_up() {
     });
     let (_, report) = host.end().await;
     let last = knocking.await.unwrap();
-    assert!(matches!(report.reason, CloseReason::Failed(_)), "{report}");
+    assert!(matches!(report.reason, CloseReason::Failed { .. }), "{report}");
     assert!(report.flushed < last);
     until_gone(&pids).await;
 }

@@ -150,7 +150,7 @@ async fn what_comes_along_with_the_upgrade_is_heard_and_what_breaks_the_protocol
         report.to_string(),
         "the connection failed: the server breaks the WebSocket protocol: it continued a message that it had not begun"
     );
-    assert!(matches!(report.reason, CloseReason::Failed(_)));
+    assert!(matches!(report.reason, CloseReason::Failed { .. }));
     soon(server).await.expect("the server is content");
 }
 

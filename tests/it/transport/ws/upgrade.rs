@@ -106,7 +106,7 @@ async fn nobody_there_is_unreachable() {
     let (listener, url) = listen().await;
     drop(listener);
     let error = refused(WsOptions::new(&url)).await;
-    assert!(matches!(error, ConnectError::Unreachable(_)), "{error:?}");
+    assert!(matches!(error, ConnectError::Unreachable { .. }), "{error:?}");
     assert_eq!(error.class(), ErrorClass::Transient);
     assert!(told(&url, &error).starts_with("URL: "), "{error}");
 

@@ -17,12 +17,13 @@ use hyper_util::{
     },
     rt::TokioIo,
 };
+use mcp_jsonrpc::Trouble;
 use rustls::{ClientConfig, pki_types::ServerName};
 use tokio_rustls::TlsConnector;
 use tower_service::Service;
 
-use super::{HttpClientOptions, stream::Stream};
-use crate::error::ConnectError;
+use super::{HttpClientOptions, names::Names, stream::Stream};
+use crate::{error::ConnectError, trouble::FailedStep};
 
 /// A connection on which nothing arrives is asked for a sign of life after so long, and as often.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
@@ -38,7 +39,7 @@ type Problem = Box<dyn Error + Send + Sync>;
 pub(super) struct Connector(Arc<Ways>);
 
 struct Ways {
-    tcp: HttpConnector,
+    tcp: HttpConnector<Names>,
     tls: Arc<ClientConfig>,
     /// Proxies are spoken to in HTTP/1.
     tls_to_proxy: Arc<ClientConfig>,
@@ -62,7 +63,7 @@ impl Connector {
         let tls_to_proxy = options.tls.client_config()?;
         let mut tls = tls_to_proxy.clone();
         tls.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
-        let mut tcp = HttpConnector::new();
+        let mut tcp = HttpConnector::new_with_resolver(Names::default());
         tcp.enforce_http(false);
         tcp.set_nodelay(true);
         // Shared between the addresses of a host, so that a dead one does not use up all of it.
@@ -119,18 +120,24 @@ async fn connect(ways: Arc<Ways>, to: Uri) -> Result<Stream, Problem> {
 
 async fn by_way_of(proxy: &Intercept, ways: Arc<Ways>, to: Uri) -> Result<Stream, Problem> {
     if !matches!(proxy.uri().scheme_str(), Some("http" | "https")) {
-        return Err("only proxies that speak HTTP can be used".into());
+        return Err(no_way("only proxies that speak HTTP can be used".into()));
     }
     let mut to_proxy = ToProxy(ways.clone());
     if to.scheme_str() != Some("https") {
         // It reads the request and passes it on.
-        return Ok(to_proxy.call(proxy.uri().clone()).await?.leading_to_proxy());
+        return Ok(to_proxy.call(proxy.uri().clone()).await.map_err(no_way)?.leading_to_proxy());
     }
     let mut tunnel = Tunnel::new(proxy.uri().clone(), to_proxy);
     if let Some(user) = proxy.basic_auth() {
         tunnel = tunnel.with_auth(user.clone());
     }
-    secured(tunnel.call(to.clone()).await?, &to, &ways.tls).await
+    let stream = tunnel.call(to.clone()).await.map_err(|error| no_way(error.into()))?;
+    secured(stream, &to, &ways.tls).await
+}
+
+/// What failed on the way through a proxy. The library does not say how in a type.
+fn no_way(error: Problem) -> Problem {
+    FailedStep::new(Trouble::Proxy, error).into()
 }
 
 /// Connects to the proxy itself.
@@ -164,7 +171,8 @@ async fn secured(stream: Stream, to: &Uri, tls: &Arc<ClientConfig>) -> Result<St
     }
     // An IPv6 address stands in brackets.
     let host = to.host().unwrap_or_default().trim_start_matches('[').trim_end_matches(']');
-    let name = ServerName::try_from(host.to_owned())?;
+    let name = ServerName::try_from(host.to_owned())
+        .map_err(|error| FailedStep::new(Trouble::Tls, error))?;
     let secure = TlsConnector::from(tls.clone()).connect(name, TokioIo::new(stream)).await?;
     Ok(Stream::tls(secure))
 }

@@ -12,6 +12,7 @@ use tokio::{
 use tokio_rustls::TlsAcceptor;
 
 use super::*;
+use crate::{Trouble, trouble};
 
 const ANSWER: &[u8] = b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok";
 /// `u:p`.
@@ -36,7 +37,7 @@ async fn head(stream: &mut (impl AsyncRead + Unpin)) -> String {
 
 async fn get(client: &HttpClient, uri: &'static str) -> Bytes {
     let uri = Uri::from_static(uri);
-    let response = client.execute(&Method::GET, &uri, HeaderMap::new(), None).await;
+    let response = client.execute(&Method::GET, &uri, &HeaderMap::new(), None).await;
     let mut response = response.unwrap();
     assert_eq!(response.status(), 200);
     response.chunk().await.unwrap().unwrap_or_default()
@@ -124,9 +125,29 @@ async fn a_proxy_that_speaks_no_http_is_refused_in_words() {
     let socks = Matcher::builder().all("socks5://127.0.0.1:1").build();
     let client = HttpClient::by_way_of(Some(socks), &HttpClientOptions::default()).unwrap();
     let uri = Uri::from_static("http://mcp.test/x");
-    let refused = client.execute(&Method::GET, &uri, HeaderMap::new(), None).await;
+    let refused = client.execute(&Method::GET, &uri, &HeaderMap::new(), None).await;
     let refused = refused.err().unwrap();
     assert!(refused.is_connect());
     let cause = refused.source().unwrap().to_string();
     assert_eq!(cause, "only proxies that speak HTTP can be used");
+    assert_eq!(trouble::of(&refused), Trouble::Proxy);
+}
+
+#[tokio::test]
+async fn a_proxy_that_digs_no_tunnel_or_is_not_there_is_trouble_with_the_proxy() {
+    let (listener, client) = proxy(&HttpClientOptions::default()).await;
+    let ask = async |uri: &'static str| {
+        let uri = Uri::from_static(uri);
+        let refused = client.execute(&Method::GET, &uri, &HeaderMap::new(), None).await;
+        trouble::of(&refused.err().unwrap())
+    };
+    let refuses = tokio::spawn(async move {
+        let (mut stream, _) = listener.accept().await.unwrap();
+        head(&mut stream).await;
+        stream.write_all(b"HTTP/1.1 502 Bad Gateway\r\n\r\n").await.unwrap();
+    });
+    assert_eq!(ask("https://mcp.test/x").await, Trouble::Proxy);
+    refuses.await.unwrap();
+    assert_eq!(ask("https://mcp.test/x").await, Trouble::Proxy);
+    assert_eq!(ask("http://mcp.test/x").await, Trouble::Proxy);
 }

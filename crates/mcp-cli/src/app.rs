@@ -56,6 +56,9 @@ impl App {
         let timeout =
             matches.get_one::<u64>("timeout").map(|seconds| Duration::from_secs(*seconds));
         let config = Config::read(only);
+        if let Some(broken) = config.unreadable() {
+            return Err(Problem::new(Exit::Config, broken.to_string()));
+        }
         let secrets = config.places.state.as_ref().map(|state| state.join("auth"));
         Ok(Self {
             logins: login::logins(secrets, out),

@@ -124,6 +124,13 @@ impl Config {
         }
     }
 
+    /// What is wrong with a file that was named on the command line, if it is of no use at all.
+    pub(crate) fn unreadable(&self) -> Option<&Diagnostic> {
+        let is_named = |file: &str| self.only.iter().any(|path| path.to_string_lossy() == file);
+        let mut whole = self.errors().filter(|d| d.place.pointer.is_empty() && d.server.is_none());
+        whole.find(|diagnostic| is_named(&diagnostic.place.file))
+    }
+
     /// What keeps an entry or a file from being used.
     pub(crate) fn errors(&self) -> impl Iterator<Item = &Diagnostic> {
         self.resolution.diagnostics.iter().filter(|d| d.severity == Severity::Error)

@@ -1,6 +1,6 @@
 //! How a server is, in the words of a command that ends.
 
-use mcp_bridge::{Detail, Explanation, ServerState, ServerStatus};
+use mcp_bridge::{Detail, ErrorClass, Explanation, ServerState, ServerStatus};
 
 use crate::out::Paint;
 
@@ -28,6 +28,9 @@ pub(crate) fn next_step(status: &ServerStatus, explained: &Explanation) -> Strin
         (ServerState::NeedsAuth, _) => format!("mcp login {name}"),
         (_, Detail::Waiting { .. }) => {
             format!("see that it runs and can be reached; `mcp logs {name}` shows what it says")
+        }
+        (_, Detail::Final) if status.class == Some(ErrorClass::Permanent) => {
+            format!("put its entry right: `mcp get {name} --offline` shows where it stands")
         }
         _ => explained.next_step.clone(),
     }

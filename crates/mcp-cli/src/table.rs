@@ -2,9 +2,12 @@
 
 use std::io;
 
-use crate::out::{Out, Paint};
+use crate::out::{Out, Paint, brief};
 
-/// A table that is as wide as what is in it.
+/// The least that is left of the last column on a narrow terminal.
+const NARROWEST: usize = 24;
+
+/// A table that is as wide as what is in it; on a terminal, the last column ends where the terminal does.
 #[derive(Debug)]
 pub(crate) struct Table {
     head: Vec<&'static str>,
@@ -27,12 +30,24 @@ impl Table {
             longest.max(self.head[column].len())
         };
         let widths: Vec<usize> = (0..self.head.len()).map(width).collect();
+        let before: usize = widths.iter().rev().skip(1).map(|width| width + 2).sum();
+        let room = columns().map(|columns| columns.saturating_sub(before).max(NARROWEST));
         let head = self.head.iter().map(|title| ((*title).to_owned(), Paint::Dim)).collect();
         for row in std::iter::once(&head).chain(&self.rows) {
-            out.line(line(out, row, &widths))?;
+            let mut row = row.clone();
+            if let (Some(room), Some((text, _))) = (room, row.last_mut()) {
+                *text = brief(text, room);
+            }
+            out.line(line(out, &row, &widths))?;
         }
         Ok(())
     }
+}
+
+/// How wide the terminal is, if there is one.
+fn columns() -> Option<usize> {
+    let terminal = console::Term::stdout();
+    terminal.size_checked().filter(|_| terminal.is_term()).map(|(_, columns)| columns.into())
 }
 
 /// The last column is not filled up: nobody needs spaces at the end of a line.

@@ -179,7 +179,7 @@ impl fmt::Display for Source<'_> {
 }
 
 /// What would run, unexpanded, without anything secret.
-struct Target<'c>(&'c ServerConfig);
+pub(crate) struct Target<'c>(pub(crate) &'c ServerConfig);
 
 impl fmt::Display for Target<'_> {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {

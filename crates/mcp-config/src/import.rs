@@ -6,6 +6,7 @@ use crate::{
     dialect::{Dialect, fits},
     document::{Document, Entry},
     edit::Edit,
+    explain::Target,
     file::{ConfigFile, FileError},
     policy::Refusal,
     resolve::{Layers, Resolution, Rival, Verdict, resolve},
@@ -117,7 +118,7 @@ impl fmt::Display for ImportPlan {
             let sign = if *outcome == ImportOutcome::New { '+' } else { ' ' };
             write!(out, "{sign} {name}, from {from} ({place})")?;
             match outcome {
-                ImportOutcome::New => writeln!(out)?,
+                ImportOutcome::New => writeln!(out, "\n    runs {}", Target(&entry.config))?,
                 ImportOutcome::AlreadyThere(rival) => {
                     writeln!(
                         out,

@@ -119,9 +119,10 @@ fn question(request: &ApprovalRequest) -> String {
     });
     let who = request.conversation.name.as_deref();
     let who = who.map_or_else(String::new, |name| format!("{}: ", clean(name, 100).text));
-    let (danger, choice) = match request.once_only {
-        true => ("  it may destroy something\n", "[y]es, [N]o"),
-        false => ("", "[y]es, [a]lways, [N]o"),
+    let (danger, choice) = if request.once_only {
+        ("  it may destroy something\n", "[y]es, [N]o")
+    } else {
+        ("", "[y]es, [a]lways, [N]o")
     };
     format!(
         "\n{}{} wants to run ({})\n  {}\n{danger}{changed}  with {}\nrun it? {choice} ",

@@ -1,6 +1,6 @@
 //! `mcp add` and `mcp add-json`: another server, with the flags people know from `claude mcp add`.
 
-use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
+use clap::{Arg, ArgAction, ArgMatches, Command, parser::ValueSource, value_parser};
 use mcp_config::{
     Change, ConfigFile, OAuth, ReadOptions, Remote, Scope, SecretText, ServerConfig, ServerName,
     Stdio, Template, Transport, Verdict, read, what_if,
@@ -11,6 +11,7 @@ use super::{text, texts};
 use crate::{
     app::App,
     exit::{Done, Exit, Problem},
+    out::brief,
 };
 
 pub(super) fn command() -> Command {
@@ -128,7 +129,11 @@ pub(super) fn run(app: &App, matches: &ArgMatches) -> Done {
         "" => "stdio",
         said => said,
     };
+    flags_before_program(matches, kind == "stdio")?;
     let transport = if kind == "stdio" {
+        if first.is_empty() {
+            return Err(Problem::new(Exit::Usage, "which program?"));
+        }
         if matches.contains_id("header") {
             return Err(Problem::new(Exit::Usage, "a program takes no headers; use -e"));
         }
@@ -147,6 +152,7 @@ pub(super) fn run(app: &App, matches: &ArgMatches) -> Done {
             return Err(Problem::new(Exit::Usage, "an address takes no variables or arguments")
                 .hint("use -H for headers, or -t stdio for a program"));
         }
+        has_scheme(first, kind)?;
         let mut remote = Remote::new(Template::parse(first));
         for pair in texts(matches, "header") {
             let (name, value) = split(&pair, ':', "-H", "Name: value")?;
@@ -161,6 +167,39 @@ pub(super) fn run(app: &App, matches: &ArgMatches) -> Done {
     };
     let name: ServerName = text(matches, "name").parse().map_err(|error| bad_name(&error))?;
     put(app, matches, ServerConfig::new(name, transport))
+}
+
+/// Refuses flags between a program and its arguments: nobody could tell whose they are.
+fn flags_before_program(matches: &ArgMatches, is_program: bool) -> Result<(), Problem> {
+    let first = matches.indices_of("target").and_then(|mut all| all.next());
+    let Some(first) = first.filter(|_| is_program) else { return Ok(()) };
+    let late = matches.ids().map(clap::Id::as_str).filter(|id| *id != "target").find(|id| {
+        let said = matches.value_source(id) == Some(ValueSource::CommandLine);
+        said && matches.indices_of(id).is_some_and(|mut all| all.any(|index| index > first))
+    });
+    match late {
+        None => Ok(()),
+        Some(id) => Err(Problem::new(
+            Exit::Usage,
+            format!("is `--{id}` for mcp, or for the program? It stands after the program"),
+        )
+        .hint(
+            "put `--` before the program, and flags for mcp before that: mcp add NAME -- npx -y …",
+        )),
+    }
+}
+
+/// Refuses what is no address, unless a variable stands for it.
+fn has_scheme(address: &str, kind: &str) -> Result<(), Problem> {
+    let schemes: &[&str] =
+        if kind == "ws" { &["ws", "wss"] } else { &["http", "https", "unix", "pipe"] };
+    let scheme = address.split_once(':').map(|(scheme, _)| scheme.to_ascii_lowercase());
+    if address.starts_with("${") || scheme.is_some_and(|s| schemes.contains(&s.as_str())) {
+        return Ok(());
+    }
+    let message = format!("`{}` is no address of a server", brief(address, 100));
+    let example = if kind == "ws" { "wss" } else { "https" };
+    Err(Problem::new(Exit::Usage, message).hint(format!("an address looks like {example}://…")))
 }
 
 /// How to log in, if anything is said about it.
@@ -241,10 +280,17 @@ fn put(app: &App, matches: &ArgMatches, mut config: ServerConfig) -> Done {
             approve(app, &config);
         }
     }
+    let path = file.path.to_string_lossy();
     let why = match mine.map(|candidate| &candidate.verdict) {
-        Some(Verdict::Shadowed(_) | Verdict::Duplicate(..)) => {
-            answer.after.explain(&name).to_string().lines().next().map(str::to_owned)
-        }
+        Some(Verdict::Shadowed(rival)) => Some(format!(
+            "it is not used: the `{name}` of the {} scope ({}) has precedence",
+            rival.scope, rival.entry.place
+        )),
+        // Two entries of one file are both meant.
+        Some(Verdict::Duplicate(rival, _)) if *rival.entry.place.file != *path => Some(format!(
+            "it is not used: it is the same server as `{}` ({})",
+            rival.entry.config.name, rival.entry.place
+        )),
         _ => None,
     };
     let place = place(scope, &file);

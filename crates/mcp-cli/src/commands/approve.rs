@@ -1,7 +1,8 @@
 //! `mcp approve`: servers and custom tools that came with a repository.
 
 use clap::{Arg, ArgAction, ArgMatches, Command};
-use mcp_config::{CustomCandidate, Resolution, ServerConfig};
+use mcp_bridge::ToolApprovals;
+use mcp_config::{CustomCandidate, CustomVerdict, Resolution, ServerConfig, Verdict, glob_matches};
 use serde_json::json;
 
 use super::texts;
@@ -17,7 +18,10 @@ pub(super) fn command() -> Command {
             "Let servers start, and custom tools be used, that came with this project.\n\n\
              An approval is for exactly what the entry says now: if it changes, you are asked again.",
         )
-        .after_help("Examples:\n  mcp approve\n  mcp approve files\n  mcp approve files --reject")
+        .after_help(
+            "Examples:\n  mcp approve\n  mcp approve files\n  mcp approve files --reject\n  \
+             mcp approve --always\n  mcp approve --revoke 'mcp:files:*'",
+        )
         .arg(Arg::new("names").value_name("NAME").num_args(0..))
         .arg(
             Arg::new("reject")
@@ -25,6 +29,48 @@ pub(super) fn command() -> Command {
                 .action(ArgAction::SetTrue)
                 .help("Never use them, as they are"),
         )
+        .arg(
+            Arg::new("always")
+                .long("always")
+                .action(ArgAction::SetTrue)
+                .conflicts_with_all(["names", "reject"])
+                .help("List the tools you have approved for good"),
+        )
+        .arg(
+            Arg::new("revoke")
+                .long("revoke")
+                .value_name("GLOB")
+                .conflicts_with_all(["names", "reject", "always"])
+                .help("Ask again about tools you have approved for good"),
+        )
+}
+
+/// Tools that were approved for good: listed, and taken back.
+fn tools_for_good(app: &App, glob: Option<&String>) -> Done {
+    let path = app.config.places.state.as_ref().map(|state| state.join("tools.json"));
+    let approvals = match path {
+        Some(path) => ToolApprovals::load(path).map_err(|e| Problem::chain(Exit::Config, &e))?,
+        None => ToolApprovals::new(),
+    };
+    let mut permissions = approvals.permissions();
+    if let Some(glob) = glob {
+        permissions.retain(|permission| glob_matches(glob, permission));
+        for permission in &permissions {
+            approvals.revoke(permission);
+        }
+    }
+    let key = if glob.is_some() { "revoked" } else { "always" };
+    if app.out.json {
+        app.out.value(&json!({ key: permissions }))?;
+    } else if permissions.is_empty() {
+        app.out.remark("no such tools are approved for good");
+    } else {
+        for permission in &permissions {
+            app.out.line(permission)?;
+        }
+    }
+    let is_missing = glob.is_some() && permissions.is_empty();
+    Ok(if is_missing { Exit::NotFound } else { Exit::Done })
 }
 
 /// What waits to be decided about.
@@ -51,11 +97,26 @@ impl Waiting<'_> {
 }
 
 pub(super) async fn run(app: &App, matches: &ArgMatches) -> Done {
+    let glob = matches.get_one::<String>("revoke");
+    if glob.is_some() || matches.get_flag("always") {
+        return tools_for_good(app, glob);
+    }
     let names = texts(matches, "names");
     let resolution = &app.config.resolution;
-    let servers = resolution.unapproved().map(|c| Waiting::Server(&c.entry.config));
-    let tools = resolution.unapproved_tools().map(Waiting::Tool);
-    let waiting: Vec<Waiting<'_>> = servers.chain(tools).collect();
+    // Who names what they turned down has thought better of it.
+    let is_named = |name: &str| names.iter().any(|wanted| wanted == name);
+    let servers = resolution.candidates.iter().filter(|c| match c.verdict {
+        Verdict::Unapproved { .. } => true,
+        Verdict::Rejected => is_named(c.entry.config.name.as_str()),
+        _ => false,
+    });
+    let tools = resolution.custom_tools.iter().filter(|c| match c.verdict {
+        CustomVerdict::Unapproved { .. } => true,
+        CustomVerdict::Rejected => is_named(&c.entry.tool.name),
+        _ => false,
+    });
+    let servers = servers.map(|c| Waiting::Server(&c.entry.config));
+    let waiting: Vec<Waiting<'_>> = servers.chain(tools.map(Waiting::Tool)).collect();
     for name in &names {
         if !waiting.iter().any(|waits| waits.name() == name) {
             let message = format!("{name} does not wait for approval");

@@ -62,6 +62,7 @@ pub(super) async fn run(app: &App, matches: &ArgMatches) -> Done {
     all.extend(checks::folders(&app.config.places));
     all.extend(checks::files(&app.config));
     all.extend(checks::servers(&app.config));
+    all.extend(checks::custom_tools(&app.config));
     if !matches.get_flag("offline") {
         all.extend(app.interrupt.or(checks::secrets(app)).await?);
         all.extend(checks::live(app).await?);

@@ -2,8 +2,8 @@
 
 use clap::{Arg, ArgMatches, Command};
 use mcp_config::{
-    Dialect, Document, ImportOutcome, ImportPlan, KnownFile, Platform, Scope, ServerConfig, Source,
-    Transport, known_files,
+    Dialect, Document, ImportOutcome, ImportPlan, Importable, KnownFile, Platform, Scope,
+    ServerConfig, Source, Transport, known_files,
 };
 use serde_json::{Value, json};
 
@@ -39,61 +39,75 @@ pub(super) fn command() -> Command {
                 .value_parser(TOOLS.iter().map(|(name, _)| *name).collect::<Vec<_>>())
                 .help("Only what this tool has"),
         )
-        .arg(add::scope_arg().help("Where to put them [default: user]"))
+        .arg(add::scope_arg().help("Where to put them [default: user; local for those of this project]"))
 }
 
 pub(super) async fn run(app: &App, matches: &ArgMatches) -> Done {
     let wanted = TOOLS.iter().find(|(name, _)| *name == text(matches, "from"));
     let config = &app.config;
-    // The user's own, unless they say otherwise; a file that was named needs no scope.
     let asked = add::scope(matches);
-    let (file, scope) =
-        config.target(if config.is_named() { asked } else { asked.or(Some(Scope::User)) })?;
     let known = known_files(Platform::current(), &config.environment, &config.project);
     let is_wanted = |file: &&KnownFile| {
         file.scope != Scope::Enterprise
             && !config.files().contains(&file.path)
             && wanted.is_none_or(|(_, dialect)| *dialect == file.dialect)
     };
-    let documents: Vec<Document> = known
-        .iter()
-        .filter(is_wanted)
-        .filter_map(|file| file.source(&config.project).document())
-        .map(without_us)
-        .collect();
-    let plan = ImportPlan::new(&config.layers, &documents, scope, Dialect::McpJson);
-    let new = plan.servers.iter().filter(|s| s.outcome == ImportOutcome::New).count();
-    if !app.out.json {
-        app.out.line(plan.to_string().trim_end())?;
-        app.out.flush()?;
-    }
-    let question = format!("add {new} servers to the {scope} scope?");
-    let is_done = new > 0 && app.interrupt.or(app.terminal.confirm(&question)).await?;
-    if is_done {
+    let found = |is_project: Option<bool>| -> Vec<Document> {
+        let files = known.iter().filter(is_wanted);
+        let files = files.filter(|f| is_project.is_none_or(|is| is == (f.scope == Scope::Project)));
+        let documents = files.filter_map(|file| file.source(&config.project).document());
+        documents.map(without_us).collect()
+    };
+    // The user's own go to the user, unless they say otherwise. What a repository brings stays with it: it
+    // would run in every folder. A file that was named needs no scope.
+    let groups = if config.is_named() || asked.is_some() {
+        vec![(asked, found(None))]
+    } else {
+        vec![(Some(Scope::User), found(Some(false))), (Some(Scope::Local), found(Some(true)))]
+    };
+    let (mut new, mut servers, mut is_done) = (0, Vec::new(), false);
+    for (scope, documents) in groups.into_iter().filter(|(_, documents)| !documents.is_empty()) {
+        let (file, scope) = config.target(scope)?;
+        let plan = ImportPlan::new(&config.layers, &documents, scope, Dialect::McpJson);
+        let coming = plan.servers.iter().filter(|s| s.outcome == ImportOutcome::New).count();
+        new += coming;
+        if app.out.json {
+            servers.extend(plan.servers.iter().map(described));
+        } else {
+            app.out.line(plan.to_string().trim_end())?;
+            app.out.flush()?;
+        }
+        let question = format!("add {} to the {scope} scope?", counted(coming));
+        if coming == 0 || !app.interrupt.or(app.terminal.confirm(&question)).await? {
+            continue;
+        }
         if let Some(folder) = file.path.parent() {
             // If it cannot be made, writing the file says why.
             let _ = std::fs::create_dir_all(folder);
         }
         plan.apply(&file)?;
+        is_done = true;
+        if !app.out.json {
+            app.out.line(format!("{} added to {}", counted(coming), file.path.display()))?;
+        }
     }
     if app.out.json {
-        let servers: Vec<Value> = plan
-            .servers
-            .iter()
-            .map(|server| {
-                json!({"name": server.entry.config.name.as_str(), "from": server.entry.dialect.title(),
-                    "file": server.entry.place.to_string(), "outcome": word(&server.outcome)})
-            })
-            .collect();
         app.out.value(&json!({"servers": servers, "new": new, "imported": is_done}))?;
-    } else if is_done {
-        app.out.line(format!("{new} servers added to {}", file.path.display()))?;
     } else if new == 0 {
         app.out.remark("there is nothing new");
-    } else {
+    } else if !is_done {
         app.out.remark("nothing was changed; `--yes` adds them");
     }
     Ok(Exit::Done)
+}
+
+fn counted(servers: usize) -> String {
+    if servers == 1 { "1 server".to_owned() } else { format!("{servers} servers") }
+}
+
+fn described(server: &Importable) -> Value {
+    json!({"name": server.entry.config.name.as_str(), "from": server.entry.dialect.title(),
+        "file": server.entry.place.to_string(), "outcome": word(&server.outcome)})
 }
 
 /// Without our own gateway, which would then start itself.

@@ -128,7 +128,7 @@ fn print(app: &App, rows: &[Row<'_>]) -> Result<(), Problem> {
             plain(row.candidate.scope.as_str()),
             plain(count),
             plain(latency),
-            (brief(row.problem().unwrap_or_default(), 80), Paint::Dim),
+            (brief(row.problem().unwrap_or_default(), 300), Paint::Dim),
         ]);
     }
     table.print(app.out)?;

@@ -114,7 +114,8 @@ pub(super) async fn run(app: &App, matches: &ArgMatches) -> Done {
     }
     let bridge = app.bridge_with(options);
     let (shelf, mut updated) = Shelf::new(&bridge);
-    let server = ToolServer::new(about(&bridge, shelf));
+    let is_searched = text(matches, "mode") != "all";
+    let server = ToolServer::new(about(&bridge, shelf, is_searched));
     let gate = Gate::new(&bridge);
     let refresh = || gate.offer(&server);
     tokio::select! {
@@ -122,7 +123,10 @@ pub(super) async fn run(app: &App, matches: &ArgMatches) -> Done {
         () = app.interrupt.cancelled() => {}
     }
     refresh();
-    app.out.remark(format!("{} servers behind this one", bridge.status().len()));
+    app.out.remark(match bridge.status().len() {
+        1 => "1 server behind this one".to_owned(),
+        count => format!("{count} servers behind this one"),
+    });
     tokio::select! {
         done = listen(app, matches, &server, &gate) => done,
         () = keep_fresh(&bridge, &server, &news, refresh) => Ok(Exit::Done),
@@ -147,14 +151,16 @@ async fn pass_on(updated: &mut mpsc::Receiver<String>, server: &ToolServer) {
     std::future::pending::<()>().await;
 }
 
-fn about(bridge: &Bridge, shelf: Shelf) -> ServeOptions {
+fn about(bridge: &Bridge, shelf: Shelf, is_searched: bool) -> ServeOptions {
     let mut options = ServeOptions::new("mcp", env!("CARGO_PKG_VERSION"));
     let names: Vec<String> = bridge.status().iter().map(|s| s.name.to_string()).collect();
-    options.instructions = Some(format!(
-        "One server in front of these: {}. Tools that are not listed can be found with tool_search and \
-         run with tool_call.",
-        if names.is_empty() { "none yet".into() } else { names.join(", ") }
-    ));
+    let names = if names.is_empty() { "none yet".into() } else { names.join(", ") };
+    let search = if is_searched {
+        " Tools that are not listed can be found with tool_search and run with tool_call."
+    } else {
+        ""
+    };
+    options.instructions = Some(format!("One server in front of these: {names}.{search}"));
     let shelf = Arc::new(shelf);
     options.resources = Some(shelf.clone());
     options.prompts = Some(shelf.clone());

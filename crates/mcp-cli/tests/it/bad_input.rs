@@ -223,3 +223,24 @@ fn a_closed_stdout_is_no_reason_to_fall_over() {
         assert_eq!((ran.code, ran.stderr.as_str()), (0, ""), "{command}");
     }
 }
+
+#[test]
+fn a_named_file_that_is_of_no_use_is_an_error() {
+    let machine = Machine::new();
+    let path = machine.write("broken.json", "{\"mcpServers\": ");
+    let config = ["--config", path.to_str().unwrap()];
+    for command in [&["list"][..], &["tools", "--json"]] {
+        let ran = machine.run(config.iter().chain(command));
+        assert_eq!(ran.code, 3, "{}", ran.stdout);
+    }
+}
+
+#[test]
+fn who_turned_a_server_down_can_think_better_of_it() {
+    let machine = Machine::new();
+    machine.write("project/.mcp.json", &servers());
+    assert_eq!(machine.run(["approve", "demo", "--reject"]).code, 0);
+    assert_snapshot!(machine.run(["approve"]).stdout, @"nothing approved");
+    assert_snapshot!(machine.run(["approve", "demo"]).stdout, @"approved: demo");
+    assert_eq!(machine.run(["call", "demo/weekday", "date=2020-01-01", "-y"]).code, 0);
+}

@@ -81,7 +81,8 @@ fn a_repository_has_to_be_approved_before_its_tools_are_used() {
         explained.lines().collect::<Vec<_>>(),
         [
             "`moon_landing` is a custom tool, and waits for your approval: it came with the project",
-            "  calls demo/weekday",
+            "  calls demo/weekday, always with {\"date\":\"1969-07-20\"}",
+            "  claims to change nothing",
             "  says  The day people first walked on the moon.",
             "  from  project scope, [home]/project/.mcp.json:1:17",
         ]
@@ -124,4 +125,15 @@ fn behind_the_gateway_each_step_is_asked_about_and_a_changed_file_is_followed() 
         }
     }
     gateway.end();
+}
+
+#[test]
+fn the_doctor_finds_tools_that_are_made_of_nothing() {
+    let machine = Machine::new();
+    let mut all = tools();
+    all["adrift"] = json!({"steps": [{"tool": "nowhere/tool"}]});
+    let path = file(&machine, true, &all);
+    let said = machine.run(["--config", path.to_str().unwrap(), "doctor", "--offline"]).stdout;
+    assert!(said.contains("its step `nowhere/tool` is of no server that is in use"), "{said}");
+    assert!(!said.contains("demo/weekday` is of no server"), "{said}");
 }

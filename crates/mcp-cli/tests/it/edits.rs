@@ -252,3 +252,58 @@ fn an_oauth_client_is_added_with_the_flags_people_know() {
     "#);
     assert_eq!(machine.run(["add", "y", "--client-id", "id", "--", "one"]).code, 2);
 }
+
+#[test]
+fn flags_that_could_be_the_programs_are_not_taken_from_it() {
+    let machine = Machine::new();
+    for args in [&["add", "x", "npx", "-y", "pkg"][..], &["add", "x", "npx", "pkg", "-s", "user"]] {
+        let ran = machine.run(args);
+        assert_eq!(ran.code, 2, "{}", ran.stdout);
+        assert!(ran.stderr.contains("put `--` before the program"), "{}", ran.stderr);
+    }
+    let url = "https://example.com/mcp";
+    assert_eq!(machine.run(["add", "-s", "user", "x", "--", "npx", "-y", "pkg"]).code, 0);
+    assert!(machine.read(".config/mcp/mcp.json").contains(r#""-y""#));
+    assert_eq!(machine.run(["add", "y", url, "-H", "A: b", "-s", "user"]).code, 0, "as ever");
+    for (kind, address) in [("http", "example.com/mcp"), ("ws", "https://example.com")] {
+        let ran = machine.run(["add", "-t", kind, "z", address]);
+        assert_eq!(ran.code, 2, "{}", ran.stderr);
+        assert!(ran.stderr.contains("is no address of a server"), "{}", ran.stderr);
+    }
+}
+
+#[test]
+fn what_an_addition_comes_to_is_told_as_it_is() {
+    let machine = Machine::new();
+    let add = |args: &[&str]| machine.run(["add"].iter().chain(args)).stderr;
+    assert_eq!(add(&["-s", "user", "one", "https://example.com/mcp"]), "");
+    // Two accounts at one address, in one file, are both meant.
+    assert_eq!(add(&["-s", "user", "two", "https://example.com/mcp"]), "");
+    assert_eq!(machine.run(["list", "--json"]).json()["servers"].as_array().unwrap().len(), 2);
+    let same = add(&["-s", "local", "three", "https://example.com/mcp"]);
+    assert_eq!(same, "", "the local scope outranks the user's");
+    add(&["-s", "local", "four", "--", "x"]);
+    let hidden = add(&["-s", "user", "four", "--", "y"]);
+    assert!(hidden.contains("it is not used: the `four` of the local scope"), "{hidden}");
+}
+
+#[test]
+fn what_is_brought_over_is_shown_and_a_repositorys_servers_stay_with_it() {
+    let machine = Machine::new();
+    machine.write(
+        "project/.vscode/mcp.json",
+        r#"{"servers": {"vsc": {"type": "stdio", "command": "node", "args": ["x.js"]}}}"#,
+    );
+    machine.write(".cursor/mcp.json", r#"{"mcpServers": {"cur": {"command": "cur-server"}}}"#);
+    let ran = machine.run(["import", "--yes"]);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    assert!(ran.stdout.contains("runs node x.js"), "{}", ran.stdout);
+    let listed = machine.run(["list", "--json"]).json();
+    let scopes: Vec<(&str, &str)> = listed["servers"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|server| (server["name"].as_str().unwrap(), server["scope"].as_str().unwrap()))
+        .collect();
+    assert_eq!(scopes, [("vsc", "local"), ("cur", "user")]);
+}

@@ -211,3 +211,17 @@ fn a_full_disk_is_one() {
     assert_eq!(output.status.code(), Some(1));
     assert!(String::from_utf8_lossy(&output.stderr).contains("could not write the output"));
 }
+
+#[test]
+fn one_tool_is_shown_with_what_it_takes() {
+    let machine = Machine::with_demo();
+    assert_snapshot!(machine.run(["tools", "demo/weekday"]).stdout, @r"
+    demo/weekday
+    Tells the day of the week of a date, for example 1969-07-20.
+    ARGUMENT  TYPE              DESCRIPTION
+    date      string  required  Year, month and day: YYYY-MM-DD
+    ");
+    let missing = machine.run(["tools", "dmeo"]);
+    assert_eq!(missing.code, 4);
+    assert!(missing.stderr.contains("did you mean"), "{}", missing.stderr);
+}

@@ -24,7 +24,13 @@ pub(crate) struct Session {
 
 impl Session {
     pub(crate) fn start(machine: &Machine, args: &[&str], variables: &[(&str, &str)]) -> Self {
-        let pty = nix::pty::openpty(None, None).unwrap();
+        Self::sized(machine, args, variables, 0)
+    }
+
+    /// One with so many columns; 0 is a terminal that does not know.
+    fn sized(machine: &Machine, args: &[&str], variables: &[(&str, &str)], columns: u16) -> Self {
+        let size = nix::pty::Winsize { ws_row: 24, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };
+        let pty = nix::pty::openpty(Some(&size).filter(|_| columns > 0), None).unwrap();
         let end = || Stdio::from(OwnedFd::try_clone(&pty.slave).unwrap());
         // It makes the terminal the controlling one, so that Ctrl-C is a signal.
         let mut command = Command::new("setsid");
@@ -105,7 +111,7 @@ fn a_call_nobody_vouches_for_is_asked_about() {
     {
         let mut session = Session::start(&machine, &["call", "demo/delete_notes"], &[]);
         session.expect("mcp:demo:delete_notes wants to run");
-        session.expect("run it? [y]es, [a]lways, [N]o");
+        session.expect("run it? [y]es, [N]o");
         session.type_in(typed);
         session.expect(shown);
         assert_eq!(session.end().0, code);
@@ -123,6 +129,38 @@ fn always_is_remembered_for_that_tool_and_no_other() {
     // Without a terminal: nobody had to be asked again.
     assert_eq!(machine.run(["call", "demo/list_notes"]).code, 0);
     assert_eq!(machine.run(["call", "demo/add_note", "text=x"]).code, 7);
+    assert_eq!(machine.run(["approve", "--always"]).stdout, "mcp:demo:list_notes\n");
+    assert_eq!(machine.run(["approve", "--revoke", "mcp:demo:*"]).code, 0);
+    assert_eq!(machine.run(["call", "demo/list_notes"]).code, 7, "it is asked about again");
+}
+
+#[test]
+fn a_question_about_a_call_can_be_left_and_offers_no_always_for_what_destroys() {
+    let machine = Machine::with_demo();
+    let mut session = Session::start(&machine, &["call", "demo/delete_notes"], &[]);
+    session.expect("it may destroy something");
+    session.expect("run it? [y]es, [N]o");
+    session.type_in(CTRL_C);
+    session.expect("stopping…");
+    assert_eq!(session.end().0, 130);
+}
+
+#[test]
+fn the_last_column_ends_where_the_terminal_does() {
+    let machine = Machine::with_demo();
+    machine.run(["list"]);
+    let session = Session::sized(&machine, &["tools"], &[], 80);
+    let (code, said) = session.end();
+    assert_eq!(code, 0);
+    let widest = said.lines().map(|line| plain(line).chars().count()).max();
+    assert!(widest.is_some_and(|widest| widest <= 80), "{said}");
+}
+
+/// A line without its paint.
+fn plain(line: &str) -> String {
+    let mut parts = line.split('\u{1b}');
+    let first = parts.next().unwrap_or_default().to_owned();
+    parts.fold(first, |all, part| all + part.split_once('m').map_or("", |(_, rest)| rest))
 }
 
 #[test]

@@ -107,8 +107,12 @@ impl Tools<'_, '_> {
         let steps = get(members, "steps").and_then(|node| Some((node, node.items()?)));
         let Some((_, steps)) = steps.filter(|(_, all)| (1..=MOST_STEPS).contains(&all.len()))
         else {
-            let at = get(members, "steps").unwrap_or(node);
             let expected = format!("an array of 1 to {MOST_STEPS} steps");
+            let Some(at) = get(members, "steps") else {
+                let finding = Finding::error(Problem::WrongType, node.span.start).at(&steps_path);
+                self.findings.add(finding.found("no `steps`").expected(expected));
+                return Err(Dropped);
+            };
             return self.wrong(at, &steps_path, &expected);
         };
         let steps = steps.iter().enumerate();

@@ -73,7 +73,7 @@ fn a_bad_tool_costs_itself_and_says_where_it_is_wrong() {
     let said: Vec<String> = document.diagnostics.iter().map(ToString::to_string).collect();
     for (line, words) in [
         ("2:3", "1 to 64 letters, digits, `_` and `-`"),
-        ("3:15", "an array of 1 to 8 steps"),
+        ("3:15", "found no `steps`, expected an array of 1 to 8 steps"),
         ("4:25", "an array of 1 to 8 steps"),
         ("5:25", "an object with a `tool`"),
         ("6:46", "an object of arguments"),

@@ -31,6 +31,7 @@ fn a_dry_run_shows_what_would_come_and_applying_does_just_that() {
         plan.to_string(),
         "  time, from Cursor (/user/me/.cursor/mcp.json:3:5): denied by command `mcp-time --zone UTC`
 + github, from Cursor (/user/me/.cursor/mcp.json:4:5)
+    runs npx -y @modelcontextprotocol/server-github  (sets GITHUB_TOKEN)
   docs, from Cursor (/user/me/.cursor/mcp.json:11:5): another server has this name (mine)
   time, from Windsurf (/user/me/.codeium/windsurf/mcp_config.json:3:5): denied by command `mcp-time --zone UTC`
   github, from Windsurf (/user/me/.codeium/windsurf/mcp_config.json:4:5): another server has this name (/user/me/.cursor/mcp.json:4:5)

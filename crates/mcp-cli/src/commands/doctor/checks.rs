@@ -14,6 +14,7 @@ use crate::{
     app::App,
     config::{Config, NO_SERVERS},
     exit::Problem,
+    out::shown,
     places::{Places, make_private},
     state,
 };
@@ -91,6 +92,31 @@ pub(super) fn files(config: &Config) -> Vec<Check> {
             "it came with the project and waits for approval",
             format!("look at it with `mcp explain {name}`, then `mcp approve {name}`"),
         ));
+    }
+    checks
+}
+
+/// Whether the tools that are made of others are made of something.
+pub(super) fn custom_tools(config: &Config) -> Vec<Check> {
+    let mut checks = Vec::new();
+    for tool in config.resolution.active_tools() {
+        let what = format!("custom tool {}", tool.name);
+        let has_server = |step: &str| {
+            let named = |name: &str| {
+                let rest = step.strip_prefix(name).and_then(|rest| rest.strip_prefix('/'));
+                let model = step.strip_prefix("mcp__").and_then(|rest| rest.strip_prefix(name));
+                rest.is_some() || model.is_some_and(|rest| rest.starts_with("__"))
+            };
+            config.resolution.servers().any(|server| named(server.entry.config.name.as_str()))
+        };
+        match tool.steps.iter().find(|step| !has_server(&step.tool)) {
+            None => checks.push(Check::good(what, "its servers are configured")),
+            Some(step) => checks.push(Check::bad(
+                what,
+                format!("its step `{}` is of no server that is in use", shown(&step.tool)),
+                "name the step's tool as server/tool; `mcp list` shows the servers",
+            )),
+        }
     }
     checks
 }

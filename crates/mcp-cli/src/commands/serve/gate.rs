@@ -198,7 +198,13 @@ impl Tool for CallAny {
     fn call(&self, arguments: RawJson, context: CallContext) -> BoxFuture<'_, ToolOutcome> {
         Box::pin(async move {
             let id = arguments.get("id").and_then(|id| id.decode::<String>().ok());
-            let id = id.unwrap_or_default();
+            let Some(id) = id else {
+                return ToolOutcome::failed(
+                    FailureKind::InvalidArguments,
+                    Delivery::NotSent,
+                    "`id` is missing: the tool's id, as tool_search gave it",
+                );
+            };
             let given = arguments.get("arguments").unwrap_or_else(RawJson::empty_object);
             match self.gate.bridge.conversation().tool(&id) {
                 Some(tool) => self.gate.run(&*tool, given, context).await,

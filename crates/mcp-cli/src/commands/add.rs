@@ -134,6 +134,11 @@ pub(super) fn run(app: &App, matches: &ArgMatches) -> Done {
         if first.is_empty() {
             return Err(Problem::new(Exit::Usage, "which program?"));
         }
+        if text(matches, "transport").is_empty() && rest.is_empty() && is_host_and_port(first) {
+            let message = format!("is {} an address, or a program?", brief(first, 100));
+            return Err(Problem::new(Exit::Usage, message)
+                .hint(format!("write http://{first}, or say -t stdio")));
+        }
         if matches.contains_id("header") {
             return Err(Problem::new(Exit::Usage, "a program takes no headers; use -e"));
         }
@@ -187,6 +192,15 @@ fn flags_before_program(matches: &ArgMatches, is_program: bool) -> Result<(), Pr
             "put `--` before the program, and flags for mcp before that: mcp add NAME -- npx -y …",
         )),
     }
+}
+
+/// `localhost:3000`, which no program is called.
+fn is_host_and_port(text: &str) -> bool {
+    let Some((host, rest)) = text.split_once(':') else { return false };
+    let port = rest.split('/').next().unwrap_or_default();
+    !host.is_empty()
+        && host.bytes().all(|b| b.is_ascii_alphanumeric() || b".-".contains(&b))
+        && port.parse::<u16>().is_ok()
 }
 
 /// Refuses what is no address, unless a variable stands for it.

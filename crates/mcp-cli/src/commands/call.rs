@@ -49,6 +49,9 @@ pub(super) async fn run(app: &App, matches: &ArgMatches) -> Done {
     let bridge = app.bridge();
     let tool = tools::find(app, &bridge, text(matches, "tool")).await?;
     let arguments = arguments(matches, &*tool)?;
+    if let Some(remark) = unknown(&*tool, &arguments) {
+        app.out.remark(remark);
+    }
     let outcome = call(app, &*tool, arguments).await?;
     let exit = print(app, &*tool, &outcome)?;
     Ok(exit)
@@ -107,6 +110,25 @@ pub(super) fn arguments(matches: &ArgMatches, tool: &dyn Tool) -> Result<RawJson
     };
     let given = RawJson::parse(given).map_err(|error| usage(format!("not JSON: {error}")))?;
     if given.is_object() { Ok(given) } else { Err(usage("arguments must be a JSON object".into())) }
+}
+
+/// Arguments that the tool's schema does not name: let through, since it may take them all the same.
+fn unknown(tool: &dyn Tool, arguments: &RawJson) -> Option<String> {
+    let schema: Value = serde_json::from_str(tool.spec().input_schema.as_str()).ok()?;
+    let known = schema["properties"].as_object()?;
+    let given: Value = serde_json::from_str(arguments.as_str()).ok()?;
+    let odd: Vec<&str> = given
+        .as_object()?
+        .keys()
+        .map(String::as_str)
+        .filter(|name| !known.contains_key(*name))
+        .collect();
+    if odd.is_empty() {
+        return None;
+    }
+    let names: Vec<&str> = known.keys().map(String::as_str).collect();
+    let takes = if names.is_empty() { "nothing".into() } else { names.join(", ") };
+    Some(format!("note: the tool names no argument {}; it names {takes}", shown(&odd.join(", "))))
 }
 
 /// Shows what came of a call, and says how to end.

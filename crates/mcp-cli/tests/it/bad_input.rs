@@ -29,6 +29,7 @@ fn wrong_arguments_are_named_with_the_schema() {
     let ran = machine.run(["call", "demo/weekday", "day=1", "-y"]);
     assert_eq!(ran.code, 2);
     assert_snapshot!(ran.stderr, @r#"
+    note: the tool names no argument day; it names date
     error: the arguments do not fit the schema of mcp__demo__weekday:
     - arguments: "date" is a required property
     hint: it takes {"properties":{"date":{"description":"Year, month and day: YYYY-MM-DD","type":"string"}},"required":["date"],"type":"object"}

@@ -265,6 +265,8 @@ fn flags_that_could_be_the_programs_are_not_taken_from_it() {
     assert_eq!(machine.run(["add", "-s", "user", "x", "--", "npx", "-y", "pkg"]).code, 0);
     assert!(machine.read(".config/mcp/mcp.json").contains(r#""-y""#));
     assert_eq!(machine.run(["add", "y", url, "-H", "A: b", "-s", "user"]).code, 0, "as ever");
+    let ran = machine.run(["add", "z", "localhost:3000"]);
+    assert!(ran.code == 2 && ran.stderr.contains("write http://localhost:3000"), "{}", ran.stderr);
     for (kind, address) in [("http", "example.com/mcp"), ("ws", "https://example.com")] {
         let ran = machine.run(["add", "-t", kind, "z", address]);
         assert_eq!(ran.code, 2, "{}", ran.stderr);

@@ -215,6 +215,9 @@ fn a_full_disk_is_one() {
 #[test]
 fn one_tool_is_shown_with_what_it_takes() {
     let machine = Machine::with_demo();
+    let odd = machine.run(["call", "demo/weekday", "date=2020-01-01", "dtae=x", "-y"]);
+    assert_eq!(odd.stdout, "2020-01-01 is a Wednesday\n");
+    assert!(odd.stderr.contains("names no argument dtae; it names date"), "{}", odd.stderr);
     assert_snapshot!(machine.run(["tools", "demo/weekday"]).stdout, @r"
     demo/weekday
     Tells the day of the week of a date, for example 1969-07-20.

@@ -101,7 +101,8 @@ impl OAuth {
     /// Logs in with a person, whatever was tried before.
     ///
     /// # Cancel safety
-    /// Dropped while the person is asked, nothing has happened.
+    /// Dropped while the person is asked, no login has changed; a client that was registered for it is not
+    /// used again, since a server that has forgotten one tells only the person.
     pub async fn login(&self, interact: &dyn Interact) -> Result<(), LoginError> {
         self.login_by(self.shared.options.grant.way(), interact).await
     }

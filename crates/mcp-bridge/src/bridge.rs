@@ -21,7 +21,7 @@ pub use self::{
 };
 pub(crate) use self::{
     core::{Core, Whence},
-    offers::Offers,
+    offers::{Offers, Remembered},
 };
 pub use crate::options::BridgeOptions;
 use crate::{
@@ -134,8 +134,10 @@ impl Bridge {
     /// When its name is taken, or its schema is none.
     pub fn add_custom(&self, tool: CustomTool) -> Result<(), CustomToolError> {
         let (name, claims_reading) = (tool.name.clone(), tool.read_only);
+        let raw: Arc<str> = format!("{:#}", tool.to_json()).into();
         let mut registered = Registered::host(Arc::new(custom::Custom::new(tool, &self.lease)?));
         registered.claims_reading = claims_reading;
+        registered.raw = raw;
         if self.core.registry.add_host(Arc::new(registered)) {
             Ok(())
         } else {

@@ -71,15 +71,16 @@ pub(crate) async fn fit(outcome: &mut ToolOutcome, limits: &OutputLimits, label:
     if extra == 0 && chars <= limits.max_chars {
         return;
     }
+    let is_long = chars > limits.max_chars;
     let kept_in = match &limits.spill {
-        Some(spill) => keep(spill.clone(), label, &outcome.content).await,
-        None => None,
+        Some(spill) if is_long => keep(spill.clone(), label, &outcome.content).await,
+        _ => None,
     };
     let place = match &kept_in {
         Some(path) => format!("; the whole output is in {}", path.display()),
         None => String::new(),
     };
-    if chars > limits.max_chars {
+    if is_long {
         cut(&mut outcome.content, limits.max_chars, chars, &place);
     }
     if extra > 0 {
@@ -89,7 +90,7 @@ pub(crate) async fn fit(outcome: &mut ToolOutcome, limits: &OutputLimits, label:
             left = left.saturating_sub(usize::from(is_no_text(block)));
             stays
         });
-        outcome.content.push(Content::text(format!("… [{extra} more parts left out{place}]")));
+        outcome.content.push(Content::text(format!("… [{extra} more parts left out]")));
     }
     // Programs that want all of it have the file.
     if outcome.structured.as_ref().is_some_and(|raw| raw.as_bytes().len() > limits.max_chars) {

@@ -1,9 +1,10 @@
 //! Folders and files that are nobody else's business.
 
 use std::{
-    fs::{self, DirBuilder, File, OpenOptions},
+    fs::{self, DirBuilder, File, OpenOptions, TryLockError},
     io::{self, Write},
     path::Path,
+    time::{Duration, Instant},
 };
 
 /// Makes a folder, and those it is in, for this user alone. One that is there already stays as it is.
@@ -37,13 +38,23 @@ pub(crate) fn replace_private(path: &Path, bytes: &[u8]) -> io::Result<()> {
     written
 }
 
-/// Holds off every other process that wants to change what stands at `path`, until it is dropped.
-pub(crate) fn lock_beside(path: &Path) -> io::Result<File> {
+/// Holds off every other process that wants to change what stands at `path`, until it is dropped. One that
+/// does not let go is not waited for longer than this.
+pub(crate) fn lock_beside(path: &Path, patience: Duration) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.write(true).create(true).truncate(false);
     let file = private(&mut options).open(path.with_extension("lock"))?;
-    file.lock()?;
-    Ok(file)
+    let until = Instant::now() + patience;
+    loop {
+        match file.try_lock() {
+            Ok(()) => return Ok(file),
+            Err(TryLockError::Error(error)) => return Err(error),
+            Err(TryLockError::WouldBlock) if Instant::now() >= until => {
+                return Err(io::ErrorKind::TimedOut.into());
+            }
+            Err(TryLockError::WouldBlock) => std::thread::sleep(Duration::from_millis(5)),
+        }
+    }
 }
 
 fn private(options: &mut OpenOptions) -> &mut OpenOptions {

@@ -289,6 +289,11 @@ impl fmt::Debug for Lease {
 }
 
 impl LeaseCore {
+    /// A view of everything, for what is done on behalf of others.
+    pub(crate) fn plain(core: Arc<Core>) -> Arc<Self> {
+        Lease::new(core, LeaseOptions::default()).core
+    }
+
     pub(crate) fn plan(&self) -> MutexGuard<'_, Plan> {
         lock(&self.plan)
     }

@@ -24,7 +24,7 @@ use tokio::{
 
 pub(crate) use self::{call::Bridged, failure::FailureRecord, open::Starts};
 use crate::{
-    bridge::{Core, Offers},
+    bridge::{Core, Offers, Remembered},
     connector::Login,
     lifecycle::{Fact, Lifecycle, Rules},
     publish::Quarantined,
@@ -52,8 +52,10 @@ pub(crate) struct Server {
     state: watch::Sender<ServerStatus>,
     live: Mutex<Live>,
     /// What it was last known to offer besides tools.
-    offers: Mutex<Offers>,
-    activity: Activity,
+    offers: Arc<Remembered>,
+    activity: Arc<Activity>,
+    /// It has been ended for good: no state of it means anything any more.
+    is_over: AtomicBool,
     task: Mutex<Option<JoinHandle<()>>>,
 }
 
@@ -122,13 +124,14 @@ impl Drop for InFlight<'_> {
     }
 }
 
-/// A subscription keeps the server from being stopped as idle, and not from being retired.
-pub(crate) struct Listening(Arc<Server>);
+/// A subscription keeps the server from being stopped as idle, and from nothing else: not from being
+/// retired, and not from ending with its bridge.
+pub(crate) struct Listening(Arc<Activity>);
 
 impl Drop for Listening {
     fn drop(&mut self) {
-        self.0.activity.touch();
-        self.0.activity.listeners.fetch_sub(1, Ordering::AcqRel);
+        self.0.touch();
+        self.0.listeners.fetch_sub(1, Ordering::AcqRel);
     }
 }
 
@@ -175,14 +178,15 @@ impl Server {
             lost: AtomicU64::new(0),
             state: watch::Sender::new(status),
             live: Mutex::default(),
-            offers: Mutex::default(),
-            activity: Activity {
+            offers: Arc::default(),
+            activity: Arc::new(Activity {
                 began: Instant::now(),
                 in_flight: AtomicUsize::new(0),
                 listeners: AtomicUsize::new(0),
                 last: AtomicU64::new(0),
                 idle: Notify::new(),
-            },
+            }),
+            is_over: AtomicBool::new(false),
             task: Mutex::default(),
             config,
         });
@@ -200,7 +204,11 @@ impl Server {
     }
 
     pub(crate) fn offers(&self) -> MutexGuard<'_, Offers> {
-        lock(&self.offers)
+        self.offers.known()
+    }
+
+    pub(crate) fn remembered(&self) -> &Arc<Remembered> {
+        &self.offers
     }
 
     /// Whether it is not running because nobody needs it, so that what is remembered of it holds.
@@ -260,9 +268,14 @@ impl Server {
         InFlight(&self.activity)
     }
 
-    pub(crate) fn listening(self: &Arc<Self>) -> Listening {
+    pub(crate) fn listening(&self) -> Listening {
         self.activity.listeners.fetch_add(1, Ordering::Relaxed);
-        Listening(self.clone())
+        Listening(self.activity.clone())
+    }
+
+    /// Whether it has been ended for good.
+    pub(crate) fn is_over(&self) -> bool {
+        self.is_over.load(Ordering::Acquire)
     }
 
     /// Whether somebody who needs it now should wait: it is starting, or would start if asked.
@@ -284,11 +297,14 @@ impl Server {
         tokio::time::timeout(limit, settled).await.ok()?.ok().map(drop)
     }
 
-    /// Ends the supervisor, and with it the connection, at once.
+    /// Ends the supervisor, and with it the connection, at once and for good.
     pub(crate) fn abort(&self) {
         if let Some(task) = &*lock(&self.task) {
             task.abort();
         }
+        self.is_over.store(true, Ordering::Release);
+        // Whoever waits for it to come back looks again.
+        self.state.send_modify(|_| {});
     }
 
     /// Ends the connection in good order when the calls in flight are done.

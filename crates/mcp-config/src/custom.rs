@@ -10,7 +10,7 @@ use serde_json::{Map, Value as Json};
 
 use crate::{
     approve::Approval,
-    diagnostic::{Diagnostic, Place, Severity, printable},
+    diagnostic::{Diagnostic, Place, Severity, escaped},
     dialect::read_custom_tool,
     policy::{Exclusivity, Policy},
     resolve::{Layers, Resolution},
@@ -93,6 +93,36 @@ impl CustomTool {
     }
 }
 
+impl CustomTool {
+    /// Everything it says, under the names that files have for it.
+    pub fn to_json(&self) -> Json {
+        let step = |step: &CustomStep| {
+            let mut all = Map::new();
+            all.insert("tool".to_owned(), step.tool.as_str().into());
+            if !step.fixed.is_empty() {
+                all.insert("fixed".to_owned(), step.fixed.clone().into());
+            }
+            if !step.rename.is_empty() {
+                let names = step.rename.iter().map(|(a, b)| (a.clone(), b.as_str().into()));
+                all.insert("rename".to_owned(), Json::Object(names.collect()));
+            }
+            if let Some(name) = &step.result_as {
+                all.insert("resultAs".to_owned(), name.as_str().into());
+            }
+            Json::Object(all)
+        };
+        let mut all = Map::new();
+        all.insert("name".to_owned(), self.name.as_str().into());
+        all.insert("description".to_owned(), self.description.as_str().into());
+        if let Some(parameters) = &self.parameters {
+            all.insert("parameters".to_owned(), parameters.clone());
+        }
+        all.insert("readOnly".to_owned(), self.read_only.into());
+        all.insert("steps".to_owned(), self.steps.iter().map(step).collect());
+        Json::Object(all)
+    }
+}
+
 /// One custom tool as one file has it.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
@@ -115,7 +145,7 @@ pub struct CustomCandidate {
     pub verdict: CustomVerdict,
 }
 
-/// In words: whether it is used, what it calls, where it stands.
+/// In words: whether it is used, where it stands, and everything it says.
 impl fmt::Display for CustomCandidate {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { entry, scope, verdict } = self;
@@ -140,19 +170,11 @@ impl fmt::Display for CustomCandidate {
                 )?;
             }
         }
-        for step in &entry.tool.steps {
-            write!(out, "  calls {}", printable(&step.tool))?;
-            if !step.fixed.is_empty() {
-                let fixed = Json::Object(step.fixed.clone()).to_string();
-                write!(out, ", always with {}", printable(&fixed))?;
-            }
-            writeln!(out)?;
-        }
-        if entry.tool.read_only {
-            writeln!(out, "  claims to change nothing")?;
-        }
-        writeln!(out, "  says  {}", printable(&entry.tool.description))?;
-        write!(out, "  from  {scope} scope, {}", entry.place)
+        writeln!(out, "  from  {scope} scope, {}", entry.place)?;
+        // All of it, since all of it is approved: what is passed on from step to step, and words for a model.
+        let text = format!("{:#}", entry.tool.to_json());
+        let lines: Vec<String> = text.lines().map(|l| format!("  {}", escaped(l))).collect();
+        out.write_str(&lines.join("\n"))
     }
 }
 

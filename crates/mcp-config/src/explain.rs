@@ -4,7 +4,7 @@ use std::fmt;
 
 use crate::{
     diagnostic::{Diagnostic, escaped, printable},
-    model::{ServerConfig, Transport},
+    model::{Remote, ServerConfig, Transport},
     policy::Exclusivity,
     redact::shown_args,
     resolve::{Candidate, Resolution, Rival, Verdict},
@@ -205,8 +205,31 @@ impl fmt::Display for Target<'_> {
                     .remote()
                     .map(|remote| shown_url(remote.url.unexpanded()))
                     .unwrap_or_default();
-                write!(out, "{} {}", other.kind(), printable(&url))
+                write!(out, "{} {}", other.kind(), printable(&url))?;
+                other.remote().map_or(Ok(()), |remote| asides(out, remote))
             }
         }
     }
+}
+
+/// What else an endpoint brings that runs, or that a user is sent to.
+fn asides(out: &mut fmt::Formatter<'_>, remote: &Remote) -> fmt::Result {
+    if let Some(helper) = &remote.headers_helper {
+        let shown = shown_args(helper.unexpanded().split_whitespace());
+        write!(out, "  (headers by `{}`)", shown.join(" "))?;
+    }
+    let Some(oauth) = &remote.oauth else { return Ok(()) };
+    let places = [
+        ("logs in at", &oauth.authorization_url),
+        ("gets tokens at", &oauth.token_url),
+        ("finds out where at", &oauth.metadata_url),
+        ("comes back to", &oauth.redirect_uri),
+        ("asks for", &oauth.resource),
+    ];
+    for (what, place) in places {
+        if let Some(place) = place {
+            write!(out, "  ({what} {})", printable(&shown_url(place.unexpanded())))?;
+        }
+    }
+    Ok(())
 }

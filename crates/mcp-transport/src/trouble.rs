@@ -111,10 +111,10 @@ mod step {
         }
     }
 
-    /// It stands for its cause, so what is behind that is behind it.
+    /// Its cause is behind it, also for those who ask for its type: an error of the system hides what it holds.
     impl Error for FailedStep {
         fn source(&self) -> Option<&(dyn Error + 'static)> {
-            self.cause.source()
+            Some(&*self.cause)
         }
     }
 }

@@ -54,7 +54,8 @@ impl Shared {
     /// Runs an authorization with a person, who is asked this way. `turn` keeps others out until it is done.
     ///
     /// # Cancel safety
-    /// Dropped while the person is asked, nothing has happened. Once there is something to redeem it is
+    /// Dropped while the person is asked, no login has changed (a client that was registered is not used again).
+    /// Once there is something to redeem it is
     /// redeemed and stored in a task of its own.
     pub(super) async fn authorize(
         self: &Arc<Self>,

@@ -4,13 +4,13 @@ use std::fmt;
 
 use futures_core::future::BoxFuture;
 use mcp_client::{Content, Delivery, RawJson};
-use mcp_config::{CustomStep, CustomTool};
+use mcp_config::{CustomStep, CustomTool, Fingerprint};
 use serde_json::{Map, Value};
 
 use crate::{
     context::CallContext,
     hygiene::clean,
-    lease::Lease,
+    lease::{Lease, LeaseCore},
     outcome::{FailureKind, ToolOutcome},
     tool::{Hints, Origin, Tool, ToolSpec},
 };
@@ -42,7 +42,7 @@ impl std::error::Error for CustomToolError {}
 pub(super) struct Custom {
     spec: ToolSpec,
     steps: Vec<CustomStep>,
-    lease: std::sync::Weak<crate::lease::LeaseCore>,
+    lease: std::sync::Weak<LeaseCore>,
 }
 
 impl Custom {
@@ -50,6 +50,8 @@ impl Custom {
         if tool.name.is_empty() || crate::name::sanitise(&tool.name) != tool.name {
             return Err(CustomToolError::BadName(tool.name));
         }
+        // Another definition is another tool to whoever planned or approved this one.
+        let hash = Fingerprint::of_tool(&tool).to_string();
         let mut spec = ToolSpec::new(tool.name, tool.description);
         if let Some(parameters) = tool.parameters {
             let bad = |why: String| CustomToolError::BadSchema(spec.name.clone(), why);
@@ -58,15 +60,17 @@ impl Custom {
                 crate::schema::admit(&raw).map_err(|error| bad(error.to_string()))?;
         }
         spec.origin = Origin::Custom;
+        spec.hash = hash;
         // Each step is judged by itself. What it says of itself is no hint: it is as safe as its steps are.
         spec.hints = Hints { trusted: true, ..Hints::default() };
         Ok(Self { spec, steps: tool.steps, lease: lease.weak() })
     }
 
     async fn run(&self, arguments: RawJson, context: CallContext) -> ToolOutcome {
-        let Some(lease) = self.lease.upgrade() else {
-            return ToolOutcome::error("this bridge is gone");
-        };
+        // The bridge's own view of the tools; where only a conversation is left of it, one like that.
+        let core = || context.lease.as_ref().map(|lease| lease.core.clone());
+        let lease = self.lease.upgrade().or_else(|| Some(LeaseCore::plain(core()?)));
+        let Some(lease) = lease else { return ToolOutcome::error("this bridge is gone") };
         let given: Map<String, Value> =
             serde_json::from_str(arguments.as_str()).unwrap_or_default();
         let mut last: Option<ToolOutcome> = None;

@@ -3,9 +3,9 @@
 
 use std::{
     fs,
-    io::Read,
+    io::{self, Read},
     path::{Path, PathBuf},
-    sync::Arc,
+    sync::{Arc, Mutex, MutexGuard},
 };
 
 use mcp_client::{Prompt, RawJson, Resource, ResourceTemplate};
@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use super::core::Core;
 use crate::{
     folder::{make_private, replace_private},
-    server::Server,
+    server::{Server, lock},
 };
 
 /// The most of each kind that are remembered of one server.
@@ -30,6 +30,28 @@ pub(crate) struct Offers {
     pub(crate) prompts: Option<Arc<Vec<Prompt>>>,
     pub(crate) resources: Option<Arc<Vec<Resource>>>,
     pub(crate) templates: Option<Arc<Vec<ResourceTemplate>>>,
+}
+
+/// The offers of one server, and whose turn it is to write them down.
+#[derive(Debug, Default)]
+pub(crate) struct Remembered {
+    known: Mutex<Offers>,
+    writing: Mutex<()>,
+}
+
+impl Remembered {
+    pub(crate) fn known(&self) -> MutexGuard<'_, Offers> {
+        lock(&self.known)
+    }
+
+    /// Writes down what is known by then: of two writes the later one has it all.
+    fn write(&self, path: &Path, config: &str) -> io::Result<()> {
+        let _turn = lock(&self.writing);
+        let known = self.known().clone();
+        let Some(text) = known.encode(config) else { return Ok(()) };
+        path.parent().map_or(Ok(()), make_private)?;
+        replace_private(path, text.as_bytes())
+    }
 }
 
 impl Offers {
@@ -89,22 +111,18 @@ impl Core {
 
     /// Keeps what a server offers now, if that is news, without anybody waiting for it.
     pub(crate) fn note_offers(&self, server: &Server, change: impl FnOnce(&mut Offers)) {
-        let offers = {
+        {
             let mut offers = server.offers();
             let before = offers.clone();
             change(&mut offers);
             if *offers == before {
                 return;
             }
-            offers.clone()
-        };
+        }
         let Some(path) = self.offers_path(server) else { return };
         let config = Fingerprint::of(&server.config).to_string();
-        self.write_soon(move || {
-            let Some(text) = offers.encode(&config) else { return Ok(()) };
-            path.parent().map_or(Ok(()), make_private)?;
-            replace_private(&path, text.as_bytes())
-        });
+        let remembered = server.remembered().clone();
+        self.write_soon(move || remembered.write(&path, &config));
     }
 
     fn offers_path(&self, server: &Server) -> Option<PathBuf> {

@@ -10,13 +10,12 @@ use std::{
 use mcp_client::{CallError, Client, ListenFilter, ServerEvent, Subscription};
 
 use super::core::Core;
-use crate::{
-    server::{Listening, Server},
-    status::ServerState,
-};
+use crate::server::{Listening, Server};
 
 /// How long to wait before a connected server that would not listen is asked again.
 const AGAIN: Duration = Duration::from_secs(5);
+/// How long another server of the same name may take to follow one that is taken away.
+const SUCCESSION: Duration = Duration::from_secs(2);
 
 /// Changes of some resources of one server.
 ///
@@ -59,7 +58,7 @@ impl ResourceUpdates {
         Ok(Self { core, server, uris, open: Some(open), changed })
     }
 
-    /// The next resource that changed; `None` when the bridge no longer has the server.
+    /// The next resource that changed; `None` when the bridge no longer has the server, or has been shut down.
     ///
     /// # Cancel safety
     /// No change is lost.
@@ -85,23 +84,33 @@ impl ResourceUpdates {
 
     /// Waits until the server, or another one of its name, is connected and agrees.
     async fn reopened(&self) -> Option<Open> {
+        let mut is_missed = false;
         loop {
-            let server = self.core.upgrade()?.server(&self.server)?;
-            if let Some(client) = server.client()
-                && let Ok(open) = listen(&server, &client, &self.uris).await
+            let server = self.core.upgrade()?.server(&self.server);
+            let Some(server) = server.filter(|server| !server.is_over()) else {
+                // Taken away, or about to be followed by another of its name.
+                if std::mem::replace(&mut is_missed, true) {
+                    return None;
+                }
+                tokio::time::sleep(SUCCESSION).await;
+                continue;
+            };
+            is_missed = false;
+            // Before looking: what changes meanwhile is heard.
+            let mut status = server.watch();
+            let client = server.client();
+            if let Some(client) = &client
+                && let Ok(open) = listen(&server, client, &self.uris).await
             {
                 return Some(open);
             }
-            let mut status = server.watch();
-            let was_connected = server.client().is_some();
             // Not held while waiting: a server that is taken away must be able to go.
             drop(server);
-            if was_connected {
-                tokio::time::sleep(AGAIN).await;
+            if client.is_some() {
+                let _ = tokio::time::timeout(AGAIN, status.changed()).await;
             } else {
                 // An error means that it is gone, which the next look will tell.
-                let _ = status.wait_for(|status| status.state == ServerState::Connected).await;
-                tokio::task::yield_now().await;
+                let _ = status.changed().await;
             }
         }
     }

@@ -5,11 +5,17 @@ use std::{
     fmt, fs,
     path::{Path, PathBuf},
     sync::{Mutex, PoisonError},
+    time::{Duration, Instant, SystemTime},
 };
 
 use serde_json::{Value, json};
 
 use crate::folder::{lock_beside, replace_private};
+
+/// How often to look whether another process has changed the file.
+const LOOK_EVERY: Duration = Duration::from_secs(1);
+/// How long to wait for another process that changes it.
+const PATIENCE: Duration = Duration::from_millis(500);
 
 /// Tools the user has approved for good: each with the definition it had then.
 ///
@@ -17,7 +23,17 @@ use crate::folder::{lock_beside, replace_private};
 #[derive(Debug, Default)]
 pub struct ToolApprovals {
     path: Option<PathBuf>,
-    approved: Mutex<BTreeMap<String, Approved>>,
+    known: Mutex<Known>,
+}
+
+/// What is approved, and which file that was read from.
+#[derive(Debug, Default)]
+struct Known {
+    approved: BTreeMap<String, Approved>,
+    /// When the file was changed last, as it was when it was read.
+    written: Option<SystemTime>,
+    /// When it was last looked at.
+    looked: Option<Instant>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -75,22 +91,28 @@ impl ToolApprovals {
     /// In a file, which is made when first needed.
     pub fn load(path: impl Into<PathBuf>) -> Result<Self, ToolApprovalsError> {
         let path = path.into();
-        let approved = Mutex::new(read(&path)?);
-        Ok(Self { path: Some(path), approved })
+        let mut known = Known { written: written(&path), ..Known::default() };
+        known.approved = read(&path)?;
+        Ok(Self { path: Some(path), known: Mutex::new(known) })
     }
 
-    /// Takes an approval back.
-    pub fn revoke(&self, permission: &str) {
-        self.change(|approved| drop(approved.remove(permission)));
+    /// Takes an approval back, also from other processes that share the file.
+    ///
+    /// # Errors
+    /// When that could not be written down: it then holds for this process alone.
+    pub fn revoke(&self, permission: &str) -> std::io::Result<()> {
+        self.change(|approved| drop(approved.remove(permission)))
     }
 
     /// The permissions of everything that is approved.
     pub fn permissions(&self) -> Vec<String> {
-        self.lock().keys().cloned().collect()
+        self.lock().approved.keys().cloned().collect()
     }
 
     pub(crate) fn standing(&self, permission: &str, hash: &str) -> Standing {
-        match self.lock().get(permission) {
+        let mut known = self.lock();
+        self.look_again(&mut known);
+        match known.approved.get(permission) {
             None => Standing::Never,
             Some(approved) if approved.hash == hash => Standing::Approved,
             Some(approved) => Standing::Changed(approved.definition.clone()),
@@ -100,28 +122,53 @@ impl ToolApprovals {
     /// Remembers what was approved. Blocks for as long as a small file takes.
     pub(crate) fn approve(&self, permission: &str, hash: &str, definition: &str) {
         let entry = Approved { hash: hash.into(), definition: definition.into() };
-        self.change(|approved| drop(approved.insert(permission.into(), entry)));
-    }
-
-    /// Makes one change, to what stands in the file now: what another process approved stays, and what it
-    /// took back does not come back.
-    fn change(&self, change: impl FnOnce(&mut BTreeMap<String, Approved>)) {
-        let mut approved = self.lock();
-        let Some(path) = &self.path else { return change(&mut approved) };
-        // If it cannot be had, the change is made all the same: the user is waiting.
-        let _held = lock_beside(path).ok();
-        if let Ok(now) = read(path) {
-            *approved = now;
-        }
-        change(&mut approved);
-        if let Err(error) = replace_private(path, encode(&approved).as_bytes()) {
+        if let Err(error) = self.change(|all| drop(all.insert(permission.into(), entry))) {
             tracing::warn!(%error, "approvals could not be kept");
         }
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, BTreeMap<String, Approved>> {
-        self.approved.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Makes one change, to what stands in the file now: what another process approved stays, and what it
+    /// took back does not come back.
+    fn change(&self, change: impl FnOnce(&mut BTreeMap<String, Approved>)) -> std::io::Result<()> {
+        let Some(path) = &self.path else {
+            change(&mut self.lock().approved);
+            return Ok(());
+        };
+        // Before our own, which every call needs. If it cannot be had, the change is made all the same: the
+        // user is waiting.
+        let _held = lock_beside(path, PATIENCE).ok();
+        let mut known = self.lock();
+        if let Ok(now) = read(path) {
+            known.approved = now;
+        }
+        change(&mut known.approved);
+        replace_private(path, encode(&known.approved).as_bytes())?;
+        known.written = written(path);
+        Ok(())
     }
+
+    /// Takes up what another process has changed, now and then.
+    fn look_again(&self, known: &mut Known) {
+        let Some(path) = &self.path else { return };
+        if known.looked.is_some_and(|looked| looked.elapsed() < LOOK_EVERY) {
+            return;
+        }
+        known.looked = Some(Instant::now());
+        let now = written(path);
+        if now != known.written
+            && let Ok(approved) = read(path)
+        {
+            (known.approved, known.written) = (approved, now);
+        }
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Known> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn written(path: &Path) -> Option<SystemTime> {
+    fs::metadata(path).and_then(|data| data.modified()).ok()
 }
 
 fn encode(approved: &BTreeMap<String, Approved>) -> String {
@@ -161,7 +208,7 @@ mod tests {
         assert_eq!(again.standing("mcp:a:b", "h1"), Standing::Approved);
         assert_eq!(again.standing("mcp:a:b", "h2"), Standing::Changed("{\"x\":1}".into()));
         assert_eq!(again.standing("mcp:a:c", "h1"), Standing::Never);
-        again.revoke("mcp:a:b");
+        again.revoke("mcp:a:b").unwrap();
         assert_eq!(ToolApprovals::load(&path).unwrap().permissions().len(), 0);
         fs::write(&path, "[]").unwrap();
         assert!(matches!(ToolApprovals::load(&path), Err(ToolApprovalsError::Malformed(_))));
@@ -177,7 +224,9 @@ mod tests {
         other.approve("mcp:c:d", "h", "{}");
         assert_eq!(ToolApprovals::load(&path).unwrap().permissions(), ["mcp:a:b", "mcp:c:d"]);
         // What was taken back elsewhere must not come back with our next change.
-        other.revoke("mcp:a:b");
+        other.revoke("mcp:a:b").unwrap();
+        one.lock().looked = None;
+        assert_eq!(one.standing("mcp:a:b", "h"), Standing::Never, "it is seen here too");
         one.approve("mcp:e:f", "h", "{}");
         assert_eq!(one.permissions(), ["mcp:c:d", "mcp:e:f"]);
         assert_eq!(ToolApprovals::load(&path).unwrap().permissions(), one.permissions());

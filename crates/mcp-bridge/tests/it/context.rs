@@ -238,3 +238,37 @@ async fn a_server_that_tells_nobody_of_changes_says_so() {
     let refused = bridge.subscribe("srv", vec!["note:1".into()]).await;
     assert!(matches!(refused, Err(CallError::Unsupported(_))), "{refused:?}");
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_subscription_follows_a_dead_server_to_its_successor_and_ends_with_the_bridge() {
+    let fake = Fake::new(&["a"]);
+    fake.resources(json!([{"uri": "note:1", "name": "x"}]));
+    let bridge = one(&fake, |_| {}).await;
+    let mut updates = bridge.subscribe("srv", vec!["note:1".into()]).await.unwrap();
+    fake.refuse(Some(|| ConnectError::InvalidOptions("gone for good".into())));
+    fake.kill();
+    reached(&bridge, "srv", ServerState::Failed).await;
+    let waiting = tokio::spawn(async move {
+        let first = updates.next().await;
+        (first, updates)
+    });
+    settled().await;
+    fake.refuse(None);
+    bridge.retire_server("srv");
+    bridge.add_server(config("srv"));
+    bridge.connect("srv");
+    let (first, mut updates) = waiting.await.unwrap();
+    assert_eq!(first.as_deref(), Some("note:1"));
+    bridge.shutdown().await;
+    assert_eq!(updates.next().await, None);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_subscription_keeps_no_bridge_alive() {
+    let fake = Fake::new(&["a"]);
+    fake.resources(json!([{"uri": "note:1", "name": "x"}]));
+    let bridge = one(&fake, |_| {}).await;
+    let mut updates = bridge.subscribe("srv", vec!["note:1".into()]).await.unwrap();
+    drop(bridge);
+    assert_eq!(updates.next().await, None);
+}

@@ -381,3 +381,26 @@ async fn what_may_destroy_something_is_never_approved_for_good() {
     let requests = says.1.lock().unwrap();
     assert_eq!((requests.len(), requests.iter().all(|request| request.once_only)), (2, true));
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_planned_tool_made_of_others_that_changed_since_says_so() {
+    let bridge = one(&Fake::new(&["a", "b"]), |_| {}).await;
+    let add = |tool: &str| {
+        let text = format!(r#"{{"name": "tidy", "steps": [{{"tool": "srv/{tool}"}}]}}"#);
+        bridge.add_custom(CustomTool::parse(&text).unwrap()).unwrap();
+    };
+    add("a");
+    let own = bridge.conversation();
+    own.set_plan_mode(true);
+    assert_eq!(call(&bridge, "tidy").await.failure_kind(), Some(FailureKind::Queued));
+    let planned = own.planned()[0].id;
+    bridge.remove_tool("tidy");
+    add("b");
+    let outcome = own.run_planned(planned, CallContext::default()).await;
+    assert_eq!(outcome.failure_kind(), Some(FailureKind::DefinitionChanged));
+    // A conversation is enough of a bridge to run it.
+    let lease = bridge.lease(LeaseOptions::default());
+    drop(bridge);
+    let outcome = lease.call("tidy", RawJson::empty_object(), CallContext::default()).await;
+    assert!(!outcome.is_error, "{}", outcome.text_content());
+}

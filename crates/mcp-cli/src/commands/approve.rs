@@ -56,7 +56,7 @@ fn tools_for_good(app: &App, glob: Option<&String>) -> Done {
     if let Some(glob) = glob {
         permissions.retain(|permission| glob_matches(glob, permission));
         for permission in &permissions {
-            approvals.revoke(permission);
+            approvals.revoke(permission).map_err(|e| Problem::chain(Exit::Config, &e))?;
         }
     }
     let key = if glob.is_some() { "revoked" } else { "always" };
@@ -126,12 +126,17 @@ pub(super) async fn run(app: &App, matches: &ArgMatches) -> Done {
     }
     let is_rejected = matches.get_flag("reject");
     let mut decided = Vec::new();
-    for waits in waiting {
+    for (index, waits) in waiting.iter().enumerate() {
         let is_named = names.iter().any(|wanted| wanted == waits.name());
         if !names.is_empty() && !is_named {
             continue;
         }
-        if !is_named {
+        // A name that is a server's and a tool's says too little: each is shown.
+        let is_twice = waiting
+            .iter()
+            .enumerate()
+            .any(|(other, twin)| other != index && twin.name() == waits.name());
+        if !is_named || is_twice {
             app.out.remark(waits.shown(resolution).trim_end());
             let verb = if is_rejected { "reject" } else { "approve" };
             let question = format!("{verb} {}?", waits.name());
@@ -159,7 +164,7 @@ pub(super) async fn run(app: &App, matches: &ArgMatches) -> Done {
         });
         stored.map_err(|error| Problem::chain(Exit::Config, &error))?;
     }
-    let names: Vec<&str> = decided.iter().map(Waiting::name).collect();
+    let names: Vec<&str> = decided.iter().map(|waits| waits.name()).collect();
     let key = if is_rejected { "rejected" } else { "approved" };
     if app.out.json {
         app.out.value(&json!({ key: names }))?;

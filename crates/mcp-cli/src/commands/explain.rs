@@ -24,13 +24,14 @@ pub(super) fn command() -> Command {
 pub(super) async fn run(app: &App, matches: &ArgMatches) -> Done {
     let name = text(matches, "server");
     let explanation = app.config.resolution.explain(name);
+    let all = &app.config.resolution.custom_tools;
+    let tools: Vec<_> = all.iter().filter(|tool| tool.entry.tool.name == name).collect();
     if explanation.entries.is_empty() && explanation.diagnostics.is_empty() {
-        let all = &app.config.resolution.custom_tools;
-        let tools: Vec<_> = all.iter().filter(|tool| tool.entry.tool.name == name).collect();
-        if !tools.is_empty() {
-            return explain_tool(app, name, &tools);
-        }
-        return Err(app.config.missing(name));
+        return if tools.is_empty() {
+            Err(app.config.missing(name))
+        } else {
+            explain_tool(app, name, &tools)
+        };
     }
     let is_active = explanation.entries.first().is_some_and(|c| c.verdict == Verdict::Active);
     let is_asked = is_active && !matches.get_flag("offline");
@@ -58,6 +59,7 @@ pub(super) async fn run(app: &App, matches: &ArgMatches) -> Done {
             "evidence": live.as_ref().map(|live| live.evidence.clone()),
             "nextStep": next,
             "quarantined": quarantined,
+            "customTools": in_words(&tools),
         }))?;
     } else {
         app.out.line(explanation.to_string().trim_end())?;
@@ -74,6 +76,9 @@ pub(super) async fn run(app: &App, matches: &ArgMatches) -> Done {
             let title = app.out.paint(Paint::Bold, "next:");
             app.out.line(format!("{title} {}", next.unwrap_or_default()))?;
         }
+        for line in in_words(&tools) {
+            app.out.line(line)?;
+        }
         for tool in &quarantined {
             app.out.line(format!("set aside: {}: {}", shown(&tool.tool), tool.reason))?;
         }
@@ -88,12 +93,16 @@ pub(super) async fn run(app: &App, matches: &ArgMatches) -> Done {
 /// The same for a tool the user made of others.
 fn explain_tool(app: &App, name: &str, tools: &[&CustomCandidate]) -> Done {
     let is_active = tools.iter().any(|tool| tool.verdict == CustomVerdict::Active);
-    let words: Vec<String> = tools.iter().map(ToString::to_string).collect();
     if app.out.json {
-        let lines: Vec<&str> = words.iter().flat_map(|words| words.lines()).collect();
+        let lines = in_words(tools);
         app.out.value(&json!({"name": name, "active": is_active, "configuration": lines}))?;
     } else {
-        app.out.line(words.join("\n"))?;
+        app.out.line(in_words(tools).join("\n"))?;
     }
     Ok(Exit::Done)
+}
+
+fn in_words(tools: &[&CustomCandidate]) -> Vec<String> {
+    let lines = tools.iter().map(ToString::to_string);
+    lines.flat_map(|words| words.lines().map(str::to_owned).collect::<Vec<_>>()).collect()
 }

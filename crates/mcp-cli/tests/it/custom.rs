@@ -77,16 +77,12 @@ fn a_repository_has_to_be_approved_before_its_tools_are_used() {
     assert_ne!(refused.code, 0);
     assert!(refused.stderr.contains("custom tools not used until approved: moon_landing"));
     let explained = machine.run(["explain", "moon_landing"]).stdout;
-    assert_eq!(
-        explained.lines().collect::<Vec<_>>(),
-        [
-            "`moon_landing` is a custom tool, and waits for your approval: it came with the project",
-            "  calls demo/weekday, always with {\"date\":\"1969-07-20\"}",
-            "  claims to change nothing",
-            "  says  The day people first walked on the moon.",
-            "  from  project scope, [home]/project/.mcp.json:1:17",
-        ]
-    );
+    let first =
+        "`moon_landing` is a custom tool, and waits for your approval: it came with the project";
+    assert!(explained.starts_with(first), "{explained}");
+    for word in ["[home]/project/.mcp.json:1:17", "demo/weekday", "1969-07-20", "readOnly"] {
+        assert!(explained.contains(word), "{word}: {explained}");
+    }
     assert_eq!(machine.run(["approve", "moon_landing"]).stdout, "approved: moon_landing\n");
     let called = machine.run(["call", "moon_landing", "--yes"]);
     assert_eq!(called.stdout, "1969-07-20 is a Sunday\n", "{}", called.stderr);
@@ -136,4 +132,23 @@ fn the_doctor_finds_tools_that_are_made_of_nothing() {
     let said = machine.run(["--config", path.to_str().unwrap(), "doctor", "--offline"]).stdout;
     assert!(said.contains("its step `nowhere/tool` is of no server that is in use"), "{said}");
     assert!(!said.contains("demo/weekday` is of no server"), "{said}");
+}
+
+#[test]
+fn a_name_of_two_things_is_asked_about_twice() {
+    let machine = Machine::new();
+    let both = json!({
+        "mcpServers": {"twin": {"command": MCP, "args": ["demo", "--stdio"]}},
+        "customTools": {"twin": {"steps": [{"tool": "twin/weekday", "resultAs": "body"}]}},
+    });
+    machine.write("project/.mcp.json", &both.to_string());
+    let explained = machine.run(["explain", "twin", "--offline"]).stdout;
+    assert!(
+        explained.contains("is a custom tool") && explained.contains("resultAs"),
+        "{explained}"
+    );
+    let unasked = machine.run(["approve", "twin"]);
+    assert_eq!(unasked.stdout, "nothing approved\n", "{}", unasked.stderr);
+    assert!(unasked.stderr.contains("is a custom tool"), "{}", unasked.stderr);
+    assert_eq!(machine.run(["approve", "twin", "--yes"]).stdout, "approved: twin, twin\n");
 }

@@ -158,6 +158,8 @@ fn who_cannot_be_asked_is_denied_and_who_can_be_is_asked() {
     for (answer, expected) in [
         (json!({"action": "accept", "content": {"run": true}}), "1. water the plants\n2. call Ada"),
         (json!({"action": "accept", "content": {"run": false}}), "denied: the user said no"),
+        (json!({"action": "accept", "content": {}}), "denied: the user said no"),
+        (json!({"action": "accept", "content": {"run": "false"}}), "denied: the user said no"),
         (json!({"action": "decline"}), "denied: the user said no"),
     ] {
         let mut asked = Gateway::start(&machine, &[], &json!({"elicitation": {"form": {}}}));

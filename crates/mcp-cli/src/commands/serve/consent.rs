@@ -25,9 +25,10 @@ impl Approver for Consent {
             };
             let answer = owner.elicit(ElicitRequest::form(message(&request), schema())).await;
             let run = answer.content.and_then(|content| content.get("run"));
-            let said_no = run.is_some_and(|run| run.as_str() == "false");
+            // Only a plain yes is one: a form may come back without what was not ticked.
+            let is_yes = run.is_some_and(|run| run.as_str() == "true");
             match answer.action {
-                ElicitAction::Accept if !said_no => Approval::Once,
+                ElicitAction::Accept if is_yes => Approval::Once,
                 _ => Approval::Deny,
             }
         })
@@ -44,7 +45,7 @@ fn message(request: &ApprovalRequest) -> String {
 }
 
 fn schema() -> RawJson {
-    let schema = json!({"type": "object", "properties": {"run": {
+    let schema = json!({"type": "object", "required": ["run"], "properties": {"run": {
         "type": "boolean", "title": "Run it", "default": true}}});
     RawJson::encode(&schema).unwrap_or_else(|_| RawJson::empty_object())
 }

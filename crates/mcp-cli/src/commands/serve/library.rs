@@ -7,11 +7,12 @@ use std::{
 };
 
 use mcp_bridge::{
-    BoxFuture, Bridge, Call, CompletionOf, CompletionQuestion, Completions, Detail, Prompts,
-    Resources, ServeError, ServerStatus,
+    BoxFuture, Bridge, Call, CompletionOf, CompletionQuestion, Completions, Detail, Event, Prompts,
+    ResourceUpdates, Resources, ServeError, ServerStatus,
 };
 use mcp_client::{
-    CallError, Completion, GetPromptResult, Prompt, Resource, ResourceContents, ResourceTemplate,
+    CallError, Completion, Delivery, GetPromptResult, Prompt, Resource, ResourceContents,
+    ResourceTemplate,
 };
 
 use tokio::{sync::mpsc, task::AbortHandle};
@@ -59,19 +60,41 @@ impl Drop for Shelf {
 #[derive(Clone, Debug)]
 struct Stock(Bridge);
 
-/// Hears of changes of one resource, for as long as its server is there.
+/// Hears of changes of one resource, from whenever its server is there.
 async fn listen(stock: Stock, uri: String, tell: mpsc::Sender<String>) {
-    // A server that tells nobody has to be asked: its clients will find out by reading.
-    let Some(server) = stock.server_of(&uri).await else { return };
-    let Ok(mut updates) = stock.0.subscribe(&server, vec![uri]).await else { return };
-    while let Some(uri) = updates.next().await {
-        if tell.send(uri).await.is_err() {
-            return;
+    let mut events = stock.0.events();
+    loop {
+        match stock.updates(&uri).await {
+            Ok(mut updates) => {
+                while let Some(uri) = updates.next().await {
+                    if tell.send(uri).await.is_err() {
+                        return;
+                    }
+                }
+            }
+            // A server that tells nobody has to be asked: its clients will find out by reading.
+            Err(CallError::Unsupported(_)) => return,
+            // Nobody has it, or its server is not there: the next one that comes may.
+            Err(_) => {}
+        }
+        loop {
+            match events.next().await {
+                None => return,
+                Some(Event::ServerConnected { .. } | Event::Missed(_)) => break,
+                Some(_) => {}
+            }
         }
     }
 }
 
 impl Stock {
+    /// Changes of a resource, from the server that has it.
+    async fn updates(&self, uri: &str) -> Result<ResourceUpdates, CallError> {
+        let closed = CallError::Closed { delivery: Delivery::NotSent, report: None };
+        let server = self.server_of(uri).await.ok_or(closed)?;
+        self.0.subscribe(&server, vec![uri.to_owned()]).await
+    }
+
     /// Starts what does not run yet and is not remembered from last time, and waits for what is starting.
     async fn open(&self) {
         let unlisted = self.0.unlisted();

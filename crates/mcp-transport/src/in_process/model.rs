@@ -54,7 +54,9 @@ fn a_receiver_that_leaves_lets_everybody_go() {
         let pipe = Arc::new(Pipe::new(usize::MAX, false));
         let senders = [sending(&pipe, 1), sending(&pipe, 2)];
         pipe.abandon();
-        senders.into_iter().for_each(|sender| drop(sender.join().unwrap()));
+        for sender in senders {
+            sender.join().unwrap();
+        }
         assert_eq!(pipe.flushed(), 0);
     });
 }

@@ -4,7 +4,7 @@
 //! address is refused that could be read in two ways, that is not encrypted, or that is not a page. Nothing is
 //! looked up, and where the page is remains for the user to judge.
 
-use std::net::Ipv4Addr;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use mcp_jsonrpc::ShapeError;
 
@@ -46,14 +46,13 @@ fn judge(url: &str) -> Result<(), &'static str> {
 
 /// The host without its port, if there is one way to read it.
 fn host(authority: &str) -> Option<&str> {
-    let (host, port) = match authority.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
-        Some((address, port)) => {
-            (address.parse::<std::net::Ipv6Addr>().ok().map(|_| address)?, port)
-        }
-        None => {
-            let end = authority.find(':').unwrap_or(authority.len());
-            (name(&authority[..end])?, &authority[end..])
-        }
+    let bracketed = authority.strip_prefix('[').and_then(|rest| rest.split_once(']'));
+    let (host, port) = if let Some((address, port)) = bracketed {
+        address.parse::<Ipv6Addr>().ok()?;
+        (address, port)
+    } else {
+        let end = authority.find(':').unwrap_or(authority.len());
+        (name(&authority[..end])?, &authority[end..])
     };
     let is_port = |port: &str| port.bytes().all(|byte| byte.is_ascii_digit());
     (port.is_empty() || port.strip_prefix(':').is_some_and(is_port)).then_some(host)
@@ -74,7 +73,7 @@ fn is_this_machine(host: &str) -> bool {
     let name = host.strip_suffix('.').unwrap_or(host).to_ascii_lowercase();
     name == "localhost"
         || name.ends_with(".localhost")
-        || host.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback())
+        || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
 }
 
 #[cfg(test)]

@@ -9,6 +9,7 @@ use mcp_client::{
 };
 use mcp_jsonrpc::RawJson;
 use serde::{Serialize, de::DeserializeOwned};
+use url::{Host, Url};
 
 /// Any JSON as anything a server may say: what was read is written and read again, the same.
 pub(crate) fn content(data: &[u8]) {
@@ -31,6 +32,39 @@ pub(crate) fn content(data: &[u8]) {
         let texts = result.content.iter().filter_map(Content::as_text).count();
         assert!(texts == 0 || result.text().split('\n').count() >= texts);
     }
+}
+
+/// Any address that a user may be sent to: a browser reads it as a person does, or not at all.
+pub(crate) fn pages(data: &[u8]) {
+    let Ok(text) = std::str::from_utf8(data) else { return };
+    if !mcp_client::fuzz::is_page(text) {
+        return;
+    }
+    let Ok(url) = Url::parse(text) else { return };
+    assert_eq!((url.username(), url.password()), ("", None));
+    // What stands between the slashes, without a port. An address may be written in more than one way.
+    let (_, rest) = text.split_once("://").expect("a page has a host");
+    let seen = rest.split(['/', '?', '#']).next().unwrap_or_default();
+    let seen = match seen.strip_prefix('[').and_then(|seen| seen.split_once(']')) {
+        Some((address, _)) => Host::Ipv6(address.parse().expect("an address in brackets")),
+        None => match seen.split(':').next().unwrap_or_default() {
+            name if name.parse::<std::net::Ipv4Addr>().is_ok() => {
+                Host::Ipv4(name.parse().expect("it was just parsed"))
+            }
+            name => Host::Domain(name.to_ascii_lowercase()),
+        },
+    };
+    let host = url.host().expect("a page has a host").to_owned();
+    assert_eq!(host, seen, "{url}");
+    let is_here = match host {
+        Host::Domain(name) => {
+            let name = name.trim_end_matches('.');
+            name == "localhost" || name.ends_with(".localhost")
+        }
+        Host::Ipv4(address) => address.is_loopback(),
+        Host::Ipv6(address) => address.is_loopback(),
+    };
+    assert!(url.scheme() == "https" || url.scheme() == "http" && is_here, "{url}");
 }
 
 fn again<T: Serialize + DeserializeOwned + PartialEq + Debug>(raw: &RawJson) {

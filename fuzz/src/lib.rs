@@ -55,6 +55,7 @@ pub const TARGETS: &[Target] = &[
     target_of("content", client::content),
     target_of("listing", mcp_client::fuzz::listing),
     target_of("front_matter", mcp_client::fuzz::front_matter),
+    target_of("pages", client::pages),
     target_of("metadata", mcp_auth::fuzz::metadata),
     target_of("tokens", mcp_auth::fuzz::tokens),
     target_of("authorize_url", mcp_auth::fuzz::authorize_url),

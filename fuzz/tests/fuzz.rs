@@ -23,7 +23,7 @@ macro_rules! targets {
 targets! {
     lines json envelope
     stdio events frames challenge retry_after headers urls cassette
-    content listing front_matter
+    content listing front_matter pages
     metadata tokens authorize_url callback
     config_read config_edit expand
     query catalogue

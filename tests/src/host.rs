@@ -71,6 +71,11 @@ impl Diary {
             .await;
     }
 
+    /// All that the host was asked until now and nobody has looked at yet.
+    pub fn all_asked(&mut self) -> Vec<String> {
+        std::iter::from_fn(|| self.asked.try_recv().ok()).collect()
+    }
+
     /// Waits until the host has been asked just that.
     pub async fn is_asked(&mut self, what: &str) {
         soon(what, async { while self.asked.recv().await.expect("the host lives") != what {} })

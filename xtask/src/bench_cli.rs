@@ -35,15 +35,13 @@ struct Row {
 
 pub(crate) fn task(arguments: &[String]) -> Result<(), String> {
     crate::no_arguments(arguments)?;
-    if !exists("hyperfine") {
-        return Err("`hyperfine` does not run here: install the package of that name".into());
-    }
     let target = Workspace::load()?.target;
+    let hyperfine = hyperfine(&target)?;
     for kit in refservers::missing(&[&NODE_CLIENTS], &target)? {
         kit.install(&target)?;
     }
     run(&mut cargo(["build", "--release", "-p", "mcp-cli"]))?;
-    let bench = Bench::new(&target)?;
+    let bench = Bench::new(&target, hyperfine)?;
     let gateway = bench.gateway()?;
     let mut lines = Vec::new();
     for row in bench.rows() {
@@ -60,16 +58,33 @@ pub(crate) fn task(arguments: &[String]) -> Result<(), String> {
     Ok(())
 }
 
+/// The system's, or one that is built into the target directory once, as the servers of others are.
+fn hyperfine(target: &Path) -> Result<PathBuf, String> {
+    const NAME: &str = "hyperfine";
+    const VERSION: &str = "1.20.0";
+    if exists(NAME) {
+        return Ok(NAME.into());
+    }
+    let root = target.join(NAME);
+    let program = root.join("bin").join(NAME);
+    if !exists(&program) {
+        let mut install = cargo(["install", "--locked", "--version", VERSION, NAME, "--root"]);
+        run(install.arg(&root))?;
+    }
+    Ok(program)
+}
+
 /// A home with servers, and the two commands.
 struct Bench {
     home: PathBuf,
     program: PathBuf,
     node: PathBuf,
     porter: PathBuf,
+    hyperfine: PathBuf,
 }
 
 impl Bench {
-    fn new(target: &Path) -> Result<Self, String> {
+    fn new(target: &Path, hyperfine: PathBuf) -> Result<Self, String> {
         let kit = NODE_CLIENTS.programs(target);
         let machine = if cfg!(target_arch = "aarch64") { "arm64" } else { "x64" };
         let own = kit.join(format!("node-linux-{machine}/bin/node"));
@@ -78,6 +93,7 @@ impl Bench {
             program: target.join("release/mcp"),
             node: if own.exists() { own } else { "node".into() },
             porter: kit.join("mcporter/dist/cli.js"),
+            hyperfine,
         };
         let server = json!({"command": bench.program, "args": ["demo", "--stdio"]});
         let servers: serde_json::Map<String, Value> =
@@ -175,7 +191,7 @@ impl Bench {
     /// Runs both commands of a row in one run of hyperfine, and says how they compare.
     fn measure(&self, row: &Row) -> Result<String, String> {
         let results = self.home.join("hyperfine.json");
-        let mut command = self.at_home(Path::new("hyperfine"));
+        let mut command = self.at_home(&self.hyperfine);
         command.args(["-N", "--style", "basic", "--warmup", "3", "--runs", row.runs]);
         command.arg("--export-json").arg(&results);
         command.args([quoted(&row.ours), quoted(&row.theirs)]);

@@ -44,12 +44,13 @@ pub(crate) fn task(arguments: &[String]) -> Result<(), String> {
     no_arguments(arguments)?;
     let rustc = env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
     let sysroot = capture(Command::new(rustc).args(["--print", "sysroot"]))?;
-    let mut looked = Vec::new();
+    let (mut looked, mut left_out) = (Vec::new(), Vec::new());
     for target in TARGETS {
         let name = target.name;
         let std = Path::new(sysroot.trim()).join("lib/rustlib").join(name);
         if !std.exists() {
-            println!("{name}: skipped, `rustup target add {name}` makes it possible");
+            left_out
+                .push(format!("{name}: all of it; `rustup target add {name}` makes it possible"));
             continue;
         }
         if has_compiler(target) {
@@ -59,12 +60,15 @@ pub(crate) fn task(arguments: &[String]) -> Result<(), String> {
             for cut in WITHOUT_C {
                 check(name, cut)?;
             }
-            let variable = variable(name);
-            println!("{name}: without TLS, for want of a C compiler; {variable} names one");
-            looked.push(format!("{name} (without TLS)"));
+            left_out.push(format!(
+                "{name}: mcp-cli, and what needs TLS: HTTP, WebSocket, OAuth; {} names a C compiler",
+                variable(name)
+            ));
+            looked.push(format!("{name} (in part)"));
         }
     }
-    println!("looked at {}", looked.join(", "));
+    let list = |all: &[String]| if all.is_empty() { "nothing".into() } else { all.join("\n  ") };
+    println!("looked at:\n  {}\nleft out:\n  {}", list(&looked), list(&left_out));
     Ok(())
 }
 

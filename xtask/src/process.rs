@@ -39,7 +39,7 @@ pub(crate) fn capture(command: &mut Command) -> Result<String, String> {
 }
 
 /// Whether `program` can be started at all.
-pub(crate) fn exists(program: &str) -> bool {
+pub(crate) fn exists(program: impl AsRef<OsStr>) -> bool {
     let mut probe = Command::new(program);
     probe.arg("--version").stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     probe.status().is_ok_and(|status| status.success())

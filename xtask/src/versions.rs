@@ -38,14 +38,21 @@ pub(crate) fn task(arguments: &[String]) -> Result<(), String> {
             run(check.args(SHIPPED).arg("--locked"))?;
             println!("builds with Rust {oldest}");
         }
-        None => println!("Rust {oldest}: skipped, `rustup toolchain install {oldest}` adds it"),
+        None => {
+            println!(
+                "left out: Rust {oldest}; `rustup toolchain install {oldest}` makes it possible"
+            );
+        }
     }
     match toolchain(&toolchains, "nightly") {
         Some(name) => {
             minimal(&workspace, name)?;
             println!("builds with the oldest dependencies that its manifests allow");
         }
-        None => println!("oldest dependencies: skipped, only a nightly cargo can select them"),
+        None => println!(
+            "left out: the oldest dependencies, which only a nightly cargo can select; \
+             `rustup toolchain install nightly` makes it possible"
+        ),
     }
     Ok(())
 }

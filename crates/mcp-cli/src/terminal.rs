@@ -150,7 +150,8 @@ impl Terminal {
             "\n{who} asks: {}\nto go on, open this page{} yourself:\n  {}\ndone, or about to be?",
             shown(&request.message),
             host(url).map(|host| format!(" of {host}")).unwrap_or_default(),
-            brief(url, 2_000),
+            // Whole, since a part of it would lead elsewhere; how long it may be was checked.
+            shown(url),
         );
         if self.confirm(&question).await {
             ElicitResult::accept_url()

@@ -9,6 +9,11 @@ use mcp_jsonrpc::{RawJson, Reply};
 pub use crate::skills::fuzz::front_matter;
 use crate::types::{Page, Prompt, Rejectable, Resource, Tool};
 
+/// Whether a user may be sent there. What a browser makes of it is for the target to compare.
+pub fn is_page(url: &str) -> bool {
+    crate::page::check(Some(url)).is_ok()
+}
+
 /// Any page of a list: every entry is an item or rejected, and none is lost.
 pub fn listing(data: &[u8]) {
     let Ok(raw) = RawJson::parse(data.to_vec()) else { return };

@@ -6,6 +6,7 @@ use crate::{
     capabilities::ClientCapabilities,
     error::CallError,
     handler::{Handler, Refusal},
+    page,
     request::problem,
     types::{CreateMessageRequest, ElicitRequest},
 };
@@ -70,6 +71,9 @@ async fn elicit(
     if !mode_offered {
         let mode = request.mode.as_deref().unwrap_or("form");
         return Err(InputError::UndeclaredMode(format!("elicitation in mode `{mode}`").into()));
+    }
+    if request.is_url() {
+        page::check(request.url.as_deref()).map_err(InputError::Invalid)?;
     }
     let result = handler.elicit(request.clone()).await.completed(&request);
     RawJson::encode(&result).map_err(InputError::Invalid)

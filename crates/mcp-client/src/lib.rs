@@ -23,6 +23,7 @@ mod listen;
 mod methods;
 mod negotiation;
 mod options;
+mod page;
 mod paging;
 mod plain_call;
 mod profile;

@@ -4,6 +4,9 @@
 
 mod documents;
 mod links;
+mod pages;
+mod skills;
+mod trap;
 
 /// Places that no server on the internet may lead us to. `PORT` is a listener of ours.
 const FORBIDDEN: &[&str] = &[

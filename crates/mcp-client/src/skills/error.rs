@@ -1,6 +1,6 @@
 //! Why a skill is not loaded.
 
-use std::fmt;
+use std::fmt::{self, Write as _};
 
 use mcp_transport::ErrorClass;
 
@@ -9,7 +9,8 @@ use crate::error::CallError;
 /// Why a file of a skill is not handed out.
 ///
 /// Nothing in here is text of the file, so all of it can be shown. The one exception are the names of
-/// fields, and only those that look like names.
+/// fields, and only those that look like names. URIs are the server's own words too: as text they are short
+/// and without anything that moves a cursor.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum SkillError {
@@ -76,9 +77,11 @@ impl fmt::Display for SkillError {
             SkillError::Dynamic => f.write_str(
                 "the server gives no digests for this skill, so its files cannot be verified",
             ),
-            SkillError::NotListed { uri } => write!(f, "the skill lists no file `{uri}`"),
+            SkillError::NotListed { uri } => {
+                write!(f, "the skill lists no file `{}`", Shown(uri))
+            }
             SkillError::ListedTwice { uri } => {
-                write!(f, "the skill lists the file `{uri}` more than once")
+                write!(f, "the skill lists the file `{}` more than once", Shown(uri))
             }
             SkillError::TooLarge { size, limit } => {
                 write!(f, "the file has {size} bytes, and at most {limit} are accepted")
@@ -105,5 +108,24 @@ impl std::error::Error for SkillError {
             SkillError::Call(error) => error.source(),
             _ => None,
         }
+    }
+}
+
+/// A URI that a server made up.
+struct Shown<'a>(&'a str);
+
+impl fmt::Display for Shown<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        const MOST: usize = 200;
+        let mut left = self.0.chars();
+        for c in left.by_ref().take(MOST) {
+            // A URI is ASCII. Whatever else is there is not to be taken for it.
+            if c.is_ascii_graphic() {
+                f.write_char(c)
+            } else {
+                write!(f, "{}", c.escape_unicode())
+            }?;
+        }
+        if left.next().is_some() { f.write_str("…") } else { Ok(()) }
     }
 }

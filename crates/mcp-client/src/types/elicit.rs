@@ -15,6 +15,9 @@ open! {
         /// The fields of a form: a flat object schema.
         optional requested_schema: Option<RawJson> = "requestedSchema",
         /// The page. To be shown in full, never fetched by us, and opened only with consent.
+        ///
+        /// What reaches a [`Handler`](crate::Handler) in this mode is there, in ASCII, without a user, and either
+        /// `https` or on this machine: a browser reads it as a person does. Anything else was refused.
         optional url: Option<String> = "url",
         /// What the server calls this question (2025-11-25).
         optional elicitation_id: Option<String> = "elicitationId",

@@ -83,6 +83,17 @@ async fn what_was_not_offered_is_refused_with_the_right_code() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_page_nobody_should_be_sent_to_is_refused_before_anybody_sees_it() {
+    let host = everything();
+    for url in [r#""javascript:alert(1)""#, r#""https://a@b/""#, r#""https://a/\u001b[2J""#, "null"]
+    {
+        let page = format!(r#"{{"mode":"url","message":"m","url":{url}}}"#);
+        assert_eq!(asked(&host, "elicitation/create", &page).await, Err(-32602), "{url}");
+    }
+    assert_eq!(host.asked(), [""; 0]);
+}
+
+#[tokio::test(start_paused = true)]
 async fn sampling_runs_or_is_refused_by_the_user() {
     let params =
         r#"{"messages":[{"role":"user","content":{"type":"text","text":"hi"}}],"maxTokens":9}"#;

@@ -269,6 +269,19 @@ async fn what_cannot_be_verified_is_not_even_asked_for() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_uri_in_an_error_moves_no_terminal() {
+    let (client, _server) = with_skills().await;
+    let mut entry = entry(TEXT);
+    entry["uri"] = json!(format!("skill://a\u{1b}[2J\n\u{202e}{}", "x".repeat(1_000)));
+    let error = client.load_skill(&skill(&entry)).await.unwrap_err().to_string();
+    assert!(
+        error.starts_with(r"the skill lists no file `skill://a\u{1b}[2J\u{a}\u{202e}xxx"),
+        "{error}"
+    );
+    assert!(error.ends_with("x…`") && error.len() < 300, "{error}");
+}
+
+#[tokio::test(start_paused = true)]
 async fn supporting_files_are_verified_when_they_are_read() {
     let (client, mut server) = with_skills().await;
     let skill = skill(&entry(TEXT));

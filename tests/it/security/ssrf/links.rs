@@ -1,68 +1,18 @@
 //! What a server says: where it redirects to, which endpoint it names, and every URL it merely mentions.
 
-use std::{
-    net::SocketAddr,
-    sync::{Arc, Mutex},
-};
+use std::sync::Arc;
 
 use mcp_bridge::{Bridge, CallContext, RawJson, ServerConfig};
 use mcp_client::{Client, ClientOptions};
 use mcp_config::{Remote, Transport};
 use mcp_transport::{HttpOptions, Sse, StaticHeaders};
 use serde_json::json;
-use tokio::net::{TcpListener, TcpStream};
 
-use super::FORBIDDEN;
+use super::trap::{Trap, targets};
 use crate::transport::http::{
     server::{Done, Exchange, Server},
     speak::{MODERN, call, connect_with, modern, pool, to},
 };
-
-/// A listener that notes whoever comes.
-struct Trap {
-    port: u16,
-    visitors: Arc<Mutex<Vec<SocketAddr>>>,
-    task: tokio::task::JoinHandle<()>,
-}
-
-impl Trap {
-    async fn set() -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let port = listener.local_addr().unwrap().port();
-        let visitors = Arc::<Mutex<Vec<SocketAddr>>>::default();
-        let noted = visitors.clone();
-        let task = tokio::spawn(async move {
-            while let Ok((_, visitor)) = listener.accept().await {
-                noted.lock().unwrap().push(visitor);
-            }
-        });
-        Self { port, visitors, task }
-    }
-
-    /// How many came. Whoever was on the way has arrived once we ourselves have.
-    async fn visits(self) -> usize {
-        let ours = TcpStream::connect(("127.0.0.1", self.port)).await.unwrap();
-        let us = ours.local_addr().unwrap();
-        mcp_tests::soon("our own visit", async {
-            while !self.visitors.lock().unwrap().contains(&us) {
-                tokio::task::yield_now().await;
-            }
-        })
-        .await;
-        self.task.abort();
-        self.visitors.lock().unwrap().iter().filter(|visitor| **visitor != us).count()
-    }
-}
-
-/// As the servers of these tests speak HTTP, the trap is there for both schemes.
-fn targets(trap: &Trap) -> Vec<String> {
-    let port = trap.port.to_string();
-    let secure = FORBIDDEN.iter().map(|target| target.replace("PORT", &port));
-    let plain = secure.clone().map(|target| target.replace("https://", "http://"));
-    let other = [format!("http://127.0.0.1:{port}/mcp"), format!("//127.0.0.1:{port}/mcp")];
-    // An empty one is this very place, which is no other.
-    secure.chain(plain).chain(other).filter(|target| !target.is_empty()).collect()
-}
 
 #[tokio::test]
 async fn no_redirect_of_a_server_leads_to_another_origin() {
@@ -235,13 +185,4 @@ async fn nothing_a_server_mentions_is_fetched() {
         mcp_tests::soon("the end", bridge.shutdown()).await;
     }
     assert_eq!(trap.visits().await, 0);
-}
-
-#[tokio::test]
-async fn a_trap_tells_of_whoever_comes() {
-    let trap = Trap::set().await;
-    let visitor = TcpStream::connect(("127.0.0.1", trap.port)).await.unwrap();
-    assert_eq!(trap.visits().await, 1);
-    drop(visitor);
-    assert_eq!(Trap::set().await.visits().await, 0);
 }

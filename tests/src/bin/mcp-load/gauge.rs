@@ -1,18 +1,49 @@
-//! What this process has: memory, open files, children. Known on Linux; elsewhere nothing is.
+//! What this process has: memory, open files, children. Known on Linux; elsewhere nothing but the heap is.
 
-use std::path::PathBuf;
+use std::{alloc::System, path::PathBuf};
+
+use stats_alloc::{INSTRUMENTED_SYSTEM, StatsAlloc};
+
+/// The system's own allocator, and a count of what it gave. Resident memory alone tells nobody whether a program
+/// holds on to something or its allocator does.
+#[global_allocator]
+static HEAP: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
 
 /// What there is at one moment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Gauge {
     pub(crate) resident_kib: u64,
+    /// What the program has asked for and not given back.
+    pub(crate) heap_kib: u64,
+    /// In so many pieces.
+    pub(crate) blocks: u64,
     pub(crate) files: usize,
     pub(crate) children: usize,
 }
 
 impl Gauge {
     pub(crate) fn now() -> Self {
-        Self { resident_kib: resident_kib(), files: files(), children: children().len() }
+        let heap = HEAP.stats();
+        // Threads count on while we read: a difference below zero is none.
+        let bytes = heap.bytes_allocated.saturating_sub(heap.bytes_deallocated);
+        Self {
+            resident_kib: resident_kib(),
+            heap_kib: bytes as u64 / 1_024,
+            blocks: heap.allocations.saturating_sub(heap.deallocations) as u64,
+            files: files(),
+            children: children().len(),
+        }
+    }
+
+    /// The most of both, in everything.
+    pub(crate) fn most(self, other: Self) -> Self {
+        Self {
+            resident_kib: self.resident_kib.max(other.resident_kib),
+            heap_kib: self.heap_kib.max(other.heap_kib),
+            blocks: self.blocks.max(other.blocks),
+            files: self.files.max(other.files),
+            children: self.children.max(other.children),
+        }
     }
 }
 

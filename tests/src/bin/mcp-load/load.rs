@@ -3,10 +3,7 @@
 use std::{
     future::{Future as _, poll_fn},
     pin::pin,
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
+    sync::Arc,
     task::Poll,
     time::{Duration, Instant},
 };
@@ -34,7 +31,8 @@ const PATIENCE: Duration = Duration::from_secs(120);
 
 pub(crate) async fn run(plan: &Plan) -> Result<Report, String> {
     let began = Instant::now();
-    let mut account = Account { before: Gauge::now(), ..Account::default() };
+    let mut account = Account::default();
+    account.looks.before = Gauge::now();
     let fleet = Fleet::start(&plan.counts, plan.bridged, BridgeOptions::default()).await?;
     account.started_in = began.elapsed();
     let tally = Arc::new(Tally::default());
@@ -50,11 +48,11 @@ pub(crate) async fn run(plan: &Plan) -> Result<Report, String> {
     account.processes = children().len();
     watch(&mut callers, plan, &tally, &mut account).await;
     account.seconds = calling.elapsed().as_secs_f64();
-    account.end = Gauge::now();
+    account.looks.end = Gauge::now();
     account.executed = executed(&fleet).await?;
     account.late = late(&fleet);
     account.troubles.extend(fleet.end().await);
-    account.after = gone().await;
+    account.looks.after = gone().await;
     Ok(Report::of_load(plan, &tally, &account))
 }
 
@@ -132,8 +130,6 @@ async fn give_up(server: &Server, dice: &mut Dice, tally: &Tally) {
 
 /// Looks at memory and files while the callers are at it.
 async fn watch(callers: &mut JoinSet<()>, plan: &Plan, tally: &Tally, account: &mut Account) {
-    let warm_at = plan.calls() / 4;
-    let is_warm = AtomicBool::new(false);
     let mut tick = tokio::time::interval(LOOK_AGAIN);
     loop {
         tokio::select! {
@@ -145,11 +141,7 @@ async fn watch(callers: &mut JoinSet<()>, plan: &Plan, tally: &Tally, account: &
             _ = tick.tick() => {
                 let now = Gauge::now();
                 let ended = tally.sum(|row| &row.answered) + tally.sum(|row| &row.lost);
-                if ended >= warm_at && !is_warm.swap(true, Ordering::SeqCst) {
-                    account.warm = now;
-                }
-                account.most.resident_kib = account.most.resident_kib.max(now.resident_kib);
-                account.most.files = account.most.files.max(now.files);
+                account.looks.look(now, ended, plan.calls());
             }
         }
     }

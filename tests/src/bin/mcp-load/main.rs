@@ -8,6 +8,7 @@
 
 mod fleet;
 mod gauge;
+mod leaks;
 mod load;
 mod plan;
 mod proof;

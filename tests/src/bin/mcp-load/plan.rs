@@ -93,7 +93,7 @@ impl Plan {
     /// Reads the command line.
     pub(crate) fn read(arguments: &[String]) -> Result<Self, String> {
         let mut plan = Self::full();
-        let (mut json, mut seed) = (None, None);
+        let (mut json, mut seed, mut rounds, mut only) = (None, None, None, None);
         let mut words = arguments.iter();
         while let Some(word) = words.next() {
             let mut value = || words.next().ok_or_else(|| format!("{word} wants a value"));
@@ -102,6 +102,8 @@ impl Plan {
             match word.as_str() {
                 "--quick" => plan = Self::quick(),
                 "--soak" => plan = Self::soaking(Duration::from_secs(number(value()?)?)),
+                "--only" => only = Some(value()?),
+                "--rounds" => rounds = Some(number(value()?)?),
                 "--seed" => seed = Some(number(value()?)?),
                 "--json" => json = Some(PathBuf::from(value()?)),
                 other => return Err(format!("`{other}` is none of {USAGE}")),
@@ -109,8 +111,25 @@ impl Plan {
         }
         plan.json = json;
         plan.seed = seed.unwrap_or(plan.seed);
+        if let Some(rounds) = rounds {
+            plan.rounds =
+                u32::try_from(rounds).map_err(|_| format!("{rounds} rounds are too many"))?;
+        }
+        if let Some(only) = only {
+            plan.counts
+                .iter_mut()
+                .filter(|(kind, _)| kind.name() != only)
+                .for_each(|(_, n)| *n = 0);
+            if plan.servers() == 0 {
+                return Err(format!(
+                    "`{only}` is none of {}",
+                    Kind::ALL.map(Kind::name).join(", ")
+                ));
+            }
+        }
         Ok(plan)
     }
 }
 
-pub(crate) const USAGE: &str = "[--quick | --soak SECONDS] [--seed N] [--json FILE]";
+pub(crate) const USAGE: &str =
+    "[--quick | --soak SECONDS] [--only TRANSPORT] [--rounds N] [--seed N] [--json FILE]";

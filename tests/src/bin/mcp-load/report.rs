@@ -5,24 +5,15 @@ use std::{fmt, sync::atomic::Ordering, time::Duration};
 use serde_json::{Value, json};
 
 use crate::{
-    gauge::Gauge,
+    leaks::Looks,
     plan::{Kind, Plan},
     tally::Tally,
 };
 
-/// How much more memory at the end than when warm still counts as flat: allocators keep what they had.
-const SLACK_KIB: u64 = 16 << 10;
-/// What one process needs once and keeps: the watchdog's pipe, the runtime's own.
-const SLACK_FILES: usize = 8;
-
 /// What was seen besides the calls themselves.
 #[derive(Debug, Default)]
 pub(crate) struct Account {
-    pub(crate) before: Gauge,
-    pub(crate) warm: Gauge,
-    pub(crate) most: Gauge,
-    pub(crate) end: Gauge,
-    pub(crate) after: Gauge,
+    pub(crate) looks: Looks,
     pub(crate) in_flight: u64,
     pub(crate) processes: usize,
     pub(crate) executed: u64,
@@ -124,8 +115,7 @@ impl Report {
             })
             .collect();
         let (lost, crossed) = (tally.sum(|row| &row.lost), tally.sum(|row| &row.crossed));
-        let gauge = |gauge: Gauge| json!({"resident_kib": gauge.resident_kib, "files": gauge.files, "processes": gauge.children});
-        let json = json!({
+        let mut json = json!({
             "mode": plan.mode,
             "seed": plan.seed,
             "servers": plan.servers(),
@@ -136,12 +126,16 @@ impl Report {
             "crossed": crossed,
             "seconds": (account.seconds * 10.0).round() / 10.0,
             "rows": rows,
-            "before": gauge(account.before),
-            "warm": gauge(account.warm),
-            "most": gauge(account.most),
-            "end": gauge(account.end),
-            "after": gauge(account.after),
         });
+        for (name, gauge) in account.looks.all() {
+            json[name] = json!({
+                "resident_kib": gauge.resident_kib,
+                "heap_kib": gauge.heap_kib,
+                "blocks": gauge.blocks,
+                "files": gauge.files,
+                "processes": gauge.children,
+            });
+        }
         let mut report = Self {
             mode: plan.mode,
             seed: plan.seed,
@@ -161,32 +155,8 @@ impl Report {
 
     /// Memory and files flat, nothing left behind.
     fn judge_leaks(&mut self, account: &Account) {
-        let Account { before, warm, most, end, after, .. } = account;
-        let mib = |kib: u64| kib / 1_024;
-        let memory = format!(
-            "{} MiB when warm, {} at the end, {} at most",
-            mib(warm.resident_kib),
-            mib(end.resident_kib),
-            mib(most.resident_kib)
-        );
-        self.facts.push(("memory", memory));
-        let files = format!(
-            "{} before, {} when warm, {} at the end, {} after",
-            before.files, warm.files, end.files, after.files
-        );
-        self.facts.push(("open files", files));
-        self.facts.push(("processes left", after.children.to_string()));
-        let flat = warm.resident_kib + warm.resident_kib / 10 + SLACK_KIB;
-        self.check(end.resident_kib <= flat, || {
-            format!("memory grew from {} to {} MiB", mib(warm.resident_kib), mib(end.resident_kib))
-        });
-        self.check(end.files <= warm.files + SLACK_FILES, || {
-            format!("open files grew from {} to {}", warm.files, end.files)
-        });
-        self.check(after.files <= before.files + SLACK_FILES, || {
-            format!("{} files were open before and {} after", before.files, after.files)
-        });
-        self.check(after.children == 0, || format!("{} processes are left", after.children));
+        self.facts.extend(account.looks.facts());
+        self.complaints.extend(account.looks.complaints());
         self.json["passed"] = json!(self.passed());
     }
 

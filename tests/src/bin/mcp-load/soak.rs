@@ -41,7 +41,8 @@ const TROUBLES: [&str; 6] =
 pub(crate) async fn run(plan: &Plan) -> Result<Report, String> {
     let duration = plan.soak.unwrap_or_default();
     println!("soak: {} s of trouble with seed {}", duration.as_secs(), plan.seed);
-    let mut account = Account { before: Gauge::now(), ..Account::default() };
+    let mut account = Account::default();
+    account.looks.before = Gauge::now();
     let mut options = BridgeOptions::default();
     // A tenth of the usual schedule, for ten times as many reconnects.
     options.backoff.delays = [20, 100, 500, 1_500].map(Duration::from_millis).to_vec();
@@ -71,9 +72,9 @@ pub(crate) async fn run(plan: &Plan) -> Result<Report, String> {
     account.seconds = calling.elapsed().as_secs_f64();
     account.reconnects = fleet.bridge.counters().connects - connects;
     recover(&fleet, plan, &mut account).await;
-    account.end = Gauge::now();
+    account.looks.end = Gauge::now();
     account.troubles.extend(fleet.end().await);
-    account.after = gone().await;
+    account.looks.after = gone().await;
     Ok(Report::of_soak(plan, &tally, &account))
 }
 
@@ -125,7 +126,7 @@ async fn make_trouble(
     let mut dice = Dice::new(plan.seed);
     let mut counts = [0_u64; TROUBLES.len()];
     let mut disabled: Vec<(Instant, String)> = Vec::new();
-    let (began, mut is_warm) = (Instant::now(), false);
+    let began = Instant::now();
     while began.elapsed() < duration {
         disabled.retain(|(until, name)| {
             let over = Instant::now() >= *until;
@@ -165,13 +166,8 @@ async fn make_trouble(
         };
         counts[trouble] += 1;
         tokio::time::sleep(Duration::from_millis(dice.below(TROUBLE_MS))).await;
-        let now = Gauge::now();
-        if began.elapsed() > duration / 4 && !is_warm {
-            is_warm = true;
-            account.warm = now;
-        }
-        account.most.resident_kib = account.most.resident_kib.max(now.resident_kib);
-        account.most.files = account.most.files.max(now.files);
+        let millis = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
+        account.looks.look(Gauge::now(), millis(began.elapsed()), millis(duration));
     }
     for (_, name) in disabled {
         fleet.bridge.enable(&name);

@@ -1,0 +1,143 @@
+//! Whether anything grew while nothing should have, or stayed when all was closed.
+//!
+//! What is in use and what is resident are judged apart. The first is ours, and comes back to where it was. The second
+//! is the allocator's, which returns next to nothing to the system. Both rise for a while under load, until every
+//! connection has the buffers and the queue it will keep. So the most of the second half is held against the most of the
+//! first, when everybody called at once.
+
+use crate::gauge::Gauge;
+
+/// How much more the second half may have at most: one part in so many, and a little that is chance.
+const PART: u64 = 20;
+const CHANCE_KIB: u64 = 4 << 10;
+/// The same for what is resident: the allocator's holes come after what made them.
+const HOLES_KIB: u64 = 8 << 10;
+/// What a process keeps once it has done anything at all, and servers inside it that know themselves.
+const KEPT_KIB: u64 = 2 << 10;
+/// What one process needs once and keeps: the watchdog's pipe, the runtime's own.
+const SLACK_FILES: usize = 8;
+
+/// Looks at one run, in the order they were taken.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Looks {
+    pub(crate) before: Gauge,
+    /// A quarter of the way.
+    warm: Option<Gauge>,
+    half: Option<Gauge>,
+    /// Everything asked and answered, nothing closed.
+    pub(crate) end: Gauge,
+    pub(crate) after: Gauge,
+    /// Of everything, in either half.
+    most: [Gauge; 2],
+}
+
+impl Looks {
+    /// One look, so far on the way.
+    pub(crate) fn look(&mut self, now: Gauge, done: u64, of: u64) {
+        let most = &mut self.most[usize::from(self.half.is_some())];
+        *most = most.most(now);
+        if done >= of / 4 {
+            self.warm.get_or_insert(now);
+        }
+        if done >= of / 2 {
+            self.half.get_or_insert(now);
+        }
+    }
+
+    /// For people.
+    pub(crate) fn facts(&self) -> Vec<(&'static str, String)> {
+        let line = |count: &dyn Fn(Gauge) -> u64| {
+            let [before, warm, half, end, after, early, late] =
+                self.all().map(|(_, gauge)| count(gauge));
+            format!(
+                "{before} before, {warm} at a quarter, {half} at half, {end} at the end, {after} after; \
+                 at most {early} until half, {late} then"
+            )
+        };
+        vec![
+            ("memory, MiB", line(&|gauge| gauge.resident_kib / 1_024)),
+            ("of it in use, MiB", line(&|gauge| gauge.heap_kib / 1_024)),
+            ("in pieces", line(&|gauge| gauge.blocks)),
+            ("open files", line(&|gauge| gauge.files as u64)),
+            ("processes left", self.after.children.to_string()),
+        ]
+    }
+
+    /// By name.
+    pub(crate) fn all(&self) -> [(&'static str, Gauge); 7] {
+        let [warm, half] = [self.warm, self.half].map(Option::unwrap_or_default);
+        [
+            ("before", self.before),
+            ("warm", warm),
+            ("half", half),
+            ("end", self.end),
+            ("after", self.after),
+            ("most_until_half", self.most[0]),
+            ("most_then", self.most[1]),
+        ]
+    }
+
+    /// What should not be so.
+    pub(crate) fn complaints(&self) -> Vec<String> {
+        let Self { before, end, after, most: [early, late], .. } = *self;
+        let (Some(warm), Some(_)) = (self.warm, self.half) else {
+            return vec!["it was over before anybody looked".into()];
+        };
+        let mut found = Vec::new();
+        let mut check = |holds: bool, what: &str, from: u64, to: u64| {
+            if !holds {
+                found.push(format!("{what}: from {from} to {to}"));
+            }
+        };
+        let is_flat = |early: u64, late: u64, chance| late <= early + early / PART + chance;
+        let (from, to) = (early.resident_kib, late.resident_kib);
+        check(is_flat(from, to, HOLES_KIB), "KiB of memory in the second half", from, to);
+        let (from, to) = (early.heap_kib, late.heap_kib);
+        check(is_flat(from, to, CHANCE_KIB), "KiB in use in the second half", from, to);
+        let left = after.heap_kib <= before.heap_kib + KEPT_KIB;
+        check(left, "KiB in use before and after", before.heap_kib, after.heap_kib);
+        let files = |gauge: Gauge| gauge.files as u64;
+        let grown = end.files <= warm.files + SLACK_FILES;
+        check(grown, "open files since a quarter", files(warm), files(end));
+        let left = after.files <= before.files + SLACK_FILES;
+        check(left, "open files before and after", files(before), files(after));
+        check(after.children == 0, "processes left", 0, after.children as u64);
+        found
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// In MiB.
+    fn gauge(resident: u64, heap: u64) -> Gauge {
+        Gauge { resident_kib: resident << 10, heap_kib: heap << 10, ..Gauge::default() }
+    }
+
+    /// A run with a look at every eighth of the way, each with what was resident and what was in use.
+    fn run(eighths: [(u64, u64); 8], after: (u64, u64)) -> Vec<String> {
+        let mut looks = Looks { before: gauge(5, 1), ..Looks::default() };
+        for (done, (resident, heap)) in (1..).zip(eighths) {
+            looks.look(gauge(resident, heap), done, 8);
+        }
+        looks.after = gauge(after.0, after.1);
+        looks.complaints()
+    }
+
+    #[test]
+    fn memory_that_the_allocator_keeps_is_no_leak() {
+        let rising = [160, 190, 210, 220, 225, 226, 227, 227].map(|mib| (mib, mib - 20));
+        assert_eq!(run(rising, (220, 2)), [""; 0]);
+    }
+
+    #[test]
+    fn what_grows_or_stays_is_named() {
+        let growing = [100, 110, 120, 130, 140, 150, 160, 170].map(|mib| (mib, 80));
+        let found = run(growing, (150, 2));
+        assert_eq!(found, ["KiB of memory in the second half: from 133120 to 174080"]);
+        let leaking = growing.map(|(mib, _)| (200, mib));
+        assert_eq!(run(leaking, (200, 70)).len(), 2);
+        assert_eq!(Looks::default().complaints(), ["it was over before anybody looked"]);
+    }
+}

@@ -60,7 +60,7 @@ pub use crate::{
     event::{AuthEvent, OnEvent},
     fixed::StaticAuth,
     helper::{Helper, HelperError, HelperOptions},
-    needs_auth::{NEEDS_AUTH_LIFE, NeedsAuth},
+    needs_auth::NeedsAuth,
     secret::Secret,
     source::{Source, SourceError},
     store::{

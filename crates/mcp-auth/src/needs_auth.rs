@@ -17,7 +17,7 @@ use crate::{
 };
 
 /// How long an answer counts.
-pub const NEEDS_AUTH_LIFE: Duration = Duration::from_secs(15 * 60);
+const LIFE: Duration = Duration::from_secs(15 * 60);
 
 const NAME: &str = "needs-auth.json";
 const LARGEST: u64 = 1 << 20;
@@ -143,7 +143,7 @@ fn load(path: &Path) -> Times {
 
 /// A time in the future comes from a clock that was set back: it would count for ever.
 fn counts(at: u64, now: u64) -> bool {
-    now.checked_sub(at).is_some_and(|age| age < NEEDS_AUTH_LIFE.as_secs())
+    now.checked_sub(at).is_some_and(|age| age < LIFE.as_secs())
 }
 
 fn now() -> u64 {

@@ -4,6 +4,7 @@ use std::{borrow::Cow, fmt, sync::Arc};
 
 /// A line and a column, both counted from one; columns count characters, as editors do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
 pub struct Position {
     /// The line, from 1.
     pub line: usize,
@@ -13,6 +14,7 @@ pub struct Position {
 
 /// A place in a document: the file, the position, and the JSON pointer of the value.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
 pub struct Place {
     /// The path or label of the document.
     pub file: Arc<str>,

@@ -40,7 +40,7 @@ mod watch;
 mod what_if;
 
 #[cfg(feature = "watch")]
-pub use crate::watch::{Debounce, Update, WatchError, Watcher};
+pub use crate::watch::{Update, WatchError, Watcher};
 pub use crate::{
     approve::{Approval, ApprovalError, ApprovalStore, Approvals, Fingerprint},
     custom::{CustomCandidate, CustomEntry, CustomStep, CustomTool, CustomVerdict},

@@ -21,7 +21,7 @@ use crate::{
 ///
 /// Plain state: the time is an argument.
 #[derive(Clone, Debug)]
-pub struct Debounce {
+struct Debounce {
     quiet: Duration,
     longest: Duration,
     first: Option<Instant>,
@@ -30,24 +30,24 @@ pub struct Debounce {
 
 impl Debounce {
     /// Settled after `quiet` without a change, or after ten times that in any case.
-    pub fn new(quiet: Duration) -> Self {
+    fn new(quiet: Duration) -> Self {
         Self { quiet, longest: quiet * 10, first: None, last: None }
     }
 
     /// A change happened.
-    pub fn changed(&mut self, now: Instant) {
+    fn changed(&mut self, now: Instant) {
         self.first.get_or_insert(now);
         self.last = Some(now);
     }
 
     /// When it will have settled; `None` if nothing has changed.
-    pub fn deadline(&self) -> Option<Instant> {
+    fn deadline(&self) -> Option<Instant> {
         let (first, last) = (self.first?, self.last?);
         Some((last + self.quiet).min(first + self.longest))
     }
 
     /// Whether changes have settled by `now`; if so, starts over.
-    pub fn settled(&mut self, now: Instant) -> bool {
+    fn settled(&mut self, now: Instant) -> bool {
         let settled = self.deadline().is_some_and(|deadline| now >= deadline);
         if settled {
             (self.first, self.last) = (None, None);

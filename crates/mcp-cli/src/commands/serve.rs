@@ -102,7 +102,8 @@ pub(super) async fn run(app: &App, matches: &ArgMatches) -> Done {
     options.policy = Arc::new(TrustPolicy::new(rules(matches)));
     // Clients choose among what there is; modern servers send nothing unless they are told to.
     options.client.log_level = Some(LogLevel::Info);
-    options.tool_search = text(matches, "mode") != "all";
+    let is_searched = text(matches, "mode") != "all";
+    options.tool_search = is_searched;
     if text(matches, "mode") == "search" {
         options.search_threshold = 0;
     }
@@ -114,7 +115,6 @@ pub(super) async fn run(app: &App, matches: &ArgMatches) -> Done {
     }
     let bridge = app.bridge_with(options);
     let (shelf, mut updated) = Shelf::new(&bridge);
-    let is_searched = text(matches, "mode") != "all";
     let server = ToolServer::new(about(&bridge, shelf, is_searched));
     let gate = Gate::new(&bridge);
     let refresh = || gate.offer(&server);

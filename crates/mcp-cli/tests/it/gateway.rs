@@ -143,6 +143,9 @@ fn in_search_mode_two_tools_are_enough() {
     assert!(!gateway.tools().iter().any(|name| name.starts_with("mcp__demo__")), "it stays short");
     let missing = gateway.call("tool_call", &json!({"id": "mcp__demo__nothing"}));
     assert_eq!(missing["isError"], true);
+    let unnamed = gateway.call("tool_call", &json!({"name": "mcp__demo__weekday"}));
+    let text = unnamed["content"][0]["text"].as_str().unwrap();
+    assert!(text.contains("`id`"), "{text}");
     gateway.end();
 }
 

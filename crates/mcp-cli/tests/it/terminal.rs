@@ -97,7 +97,15 @@ impl Session {
         while let Ok(bytes) = self.screen.recv_timeout(PATIENCE) {
             self.seen.push_str(&String::from_utf8_lossy(&bytes));
         }
-        (self.child.wait().unwrap().code().unwrap_or(-1), self.seen)
+        (self.child.wait().unwrap().code().unwrap_or(-1), std::mem::take(&mut self.seen))
+    }
+}
+
+/// A session that a failed test leaves behind would wait for its user for ever: it has its own terminal open.
+impl Drop for Session {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
     }
 }
 

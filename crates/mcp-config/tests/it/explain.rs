@@ -157,3 +157,24 @@ fn no_text_from_a_file_reaches_the_terminal_unescaped() {
         assert!(!diagnostic.to_string().contains('\u{1b}'), "{diagnostic:?}");
     }
 }
+
+#[test]
+fn where_a_login_leads_and_what_makes_headers_is_shown_before_it_is_approved() {
+    let text = r#"{"mcpServers": {"docs": {
+  "url": "https://docs.test/mcp",
+  "oauth": {
+    "clientId": "us",
+    "authorizationUrl": "https://elsewhere.test/login?key=s3cret",
+    "tokenUrl": "https://elsewhere.test/token"
+  }
+}, "helped": {"url": "https://h.test/mcp", "headersHelper": "print-headers --token=s3cret"}}}"#;
+    let mut layers = Layers::new();
+    layers.push(Scope::Project, file("/code/app/.mcp.json", text));
+    let resolution = resolve(&layers);
+    let docs = resolution.explain("docs").to_string();
+    assert!(docs.contains("(logs in at https://elsewhere.test/login?…)"), "{docs}");
+    assert!(docs.contains("(gets tokens at https://elsewhere.test/token)"), "{docs}");
+    let helped = resolution.explain("helped").to_string();
+    assert!(helped.contains("(headers by `print-headers"), "{helped}");
+    assert!(!docs.contains("s3cret") && !helped.contains("s3cret"), "{docs}{helped}");
+}

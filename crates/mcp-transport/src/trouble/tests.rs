@@ -235,3 +235,13 @@ fn the_step_that_failed_says_more_than_the_error_it_failed_with() {
     assert_eq!(failed.to_string(), "connection refused");
     assert_eq!(of(&failed), Trouble::Proxy);
 }
+
+/// A certificate is looked for among the causes, to tell what no waiting will mend.
+#[test]
+fn what_a_failed_step_holds_is_among_its_causes() {
+    let certificate = rustls::Error::InvalidCertificate(rustls::CertificateError::Expired);
+    let step = FailedStep::new(Trouble::Proxy, io::Error::other(certificate));
+    assert_eq!(of(&step), Trouble::Proxy);
+    let found = |cause: &dyn std::error::Error| cause.to_string().contains("certificate");
+    assert!(super::causes(&step).any(|cause| cause.is::<rustls::Error>() && found(cause)));
+}

@@ -89,6 +89,7 @@ impl Outlet for HttpOutlet {
 
     fn cancel(&self, id: &RequestId) -> CancelBy {
         let mut state = self.shared.lock();
+        state.unanswered.remove(id);
         let Some(call) = state.calls.remove(id) else {
             // Not on its way yet, or it went to an old server whose answers come elsewhere.
             let was_waiting = state.waiting.remove(id);
@@ -158,7 +159,11 @@ fn begin(shared: &Arc<Shared>, message: Message, ticket: u64) -> u64 {
         }
     }));
     if let Some((id, held)) = request {
-        shared.lock().calls.insert(id, Call { ticket, key, modern, held });
+        let mut state = shared.lock();
+        if state.endpoint.is_some() {
+            state.unanswered.insert(id.clone());
+        }
+        state.calls.insert(id, Call { ticket, key, modern, held });
     }
     key
 }
@@ -260,7 +265,8 @@ async fn leave(shared: Arc<Shared>) {
     let grace = shared.settings.options.close_grace;
     let idle = poll_fn(|cx| {
         let mut state = shared.lock();
-        if !state.in_order && state.calls.values().all(|call| call.held) {
+        let is_idle = !state.in_order && state.unanswered.is_empty();
+        if is_idle && state.calls.values().all(|call| call.held) {
             return Poll::Ready(());
         }
         state.room.add(cx);

@@ -1,7 +1,7 @@
 //! What the halves of a link and its exchanges share.
 
 use std::{
-    collections::{HashMap, VecDeque},
+    collections::{HashMap, HashSet, VecDeque},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
@@ -20,7 +20,7 @@ use super::{
 use crate::{
     diagnostics::{CloseReason, Diagnostics, FrameLog},
     link::Inbound,
-    waiters::Waiters,
+    waiters::{Waiters, Woken},
 };
 
 /// The last statuses of a link, for whoever has to explain it.
@@ -54,6 +54,8 @@ pub(super) struct State {
     pub(super) in_order: bool,
     /// A timer is set that goes off soon, whatever else happens.
     pub(super) has_timer: bool,
+    /// Requests to an old server, whose answers come on its stream: taken, and not answered yet.
+    pub(super) unanswered: HashSet<RequestId>,
     pub(super) waiting: Waiting,
     pub(super) room: Waiters,
     pub(super) tickets: u64,
@@ -105,9 +107,18 @@ impl Shared {
             if let Some(frame) = crate::diagnostics::Frame::arrived(&inbound) {
                 state.frames.push(frame);
             }
+            if let Some(id) = answered(&inbound).filter(|_| !state.unanswered.is_empty()) {
+                state.unanswered.remove(id);
+            }
             state.inbox.push(inbound);
         }
+        // Whoever closes waits for the last answer.
+        let woken = match state.phase {
+            Phase::Closing => state.room.take(),
+            _ => Woken::default(),
+        };
         drop(state);
+        woken.wake();
         self.exchanges.wake_driver();
     }
 
@@ -196,5 +207,15 @@ impl State {
 
     pub(super) fn is_open(&self) -> bool {
         self.phase == Phase::Open
+    }
+}
+
+/// The request that this settles.
+fn answered(inbound: &Inbound) -> Option<&RequestId> {
+    match inbound {
+        Inbound::Message(Message::Response(response)) => response.id.as_ref(),
+        Inbound::Reply(reply) => Some(reply.id()),
+        Inbound::Lost { id, .. } => Some(id),
+        Inbound::Message(_) => None,
     }
 }

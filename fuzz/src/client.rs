@@ -1,17 +1,19 @@
-//! What servers answer, as types.
+//! Targets for results of servers and URLs of elicitations.
 
 use std::fmt::Debug;
 
 use mcp_client::{
-    CallToolResult, Completion, Content, CreateMessageRequest, ElicitRequest, GetPromptResult,
-    LogMessage, Prompt, Resource, ResourceContents, ResourceTemplate, ServerCapabilities, Task,
-    Tool,
+    CallToolResult, Content, ElicitRequest,
+    types::{
+        Completion, CreateMessageRequest, GetPromptResult, Prompt, Resource, ResourceContents,
+        ResourceTemplate, ServerCapabilities, Tool, events::LogMessage, tasks::Task,
+    },
 };
 use mcp_jsonrpc::RawJson;
 use serde::{Serialize, de::DeserializeOwned};
 use url::{Host, Url};
 
-/// Any JSON as anything a server may say: what was read is written and read again, the same.
+/// Any JSON as any result type: a parsed value is serialized and parsed to the same value.
 pub(crate) fn content(data: &[u8]) {
     let Ok(raw) = RawJson::parse(data.to_vec()) else { return };
     again::<CallToolResult>(&raw);
@@ -34,7 +36,7 @@ pub(crate) fn content(data: &[u8]) {
     }
 }
 
-/// Any address that a user may be sent to: a browser reads it as a person does, or not at all.
+/// Any URL of an elicitation: if accepted, a browser parses it as a user reads it.
 pub(crate) fn pages(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
     if !mcp_client::fuzz::is_page(text) {
@@ -42,7 +44,7 @@ pub(crate) fn pages(data: &[u8]) {
     }
     let Ok(url) = Url::parse(text) else { return };
     assert_eq!((url.username(), url.password()), ("", None));
-    // What stands between the slashes, without a port. An address may be written in more than one way.
+    // The authority without a port. A host may be written in more than one way.
     let (_, rest) = text.split_once("://").expect("a page has a host");
     let seen = rest.split(['/', '?', '#']).next().unwrap_or_default();
     let seen = match seen.strip_prefix('[').and_then(|seen| seen.split_once(']')) {
@@ -69,7 +71,7 @@ pub(crate) fn pages(data: &[u8]) {
 
 fn again<T: Serialize + DeserializeOwned + PartialEq + Debug>(raw: &RawJson) {
     let Ok(read) = raw.decode::<T>() else { return };
-    let written = RawJson::encode(&read).expect("what was read can be written");
+    let written = RawJson::encode(&read).expect("a parsed value can be serialized");
     let again = written.decode::<T>();
     assert_eq!(again.as_ref(), Ok(&read), "{}", written.as_str());
 }

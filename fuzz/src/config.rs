@@ -1,19 +1,23 @@
-//! Configuration files in every dialect, edits of them, and variables.
+//! Targets for configuration files in every dialect, their edits, and variables.
 
 use mcp_config::{
-    AskInput, Dialect, Edit, Environment, Layers, NoInputs, ReadOptions, Remote, Scope,
-    ServerConfig, Stdio, Template, Transport, edit_text, expand, read, resolve,
+    Dialect, Environment, Layers, ReadOptions, Remote, Scope, ServerConfig, Stdio, Template,
+    Transport,
+    edit::{Edit, edit_text},
+    expand,
+    expand::{AskInput, NoInputs},
+    read, resolve,
 };
 
-/// What a variable or an answer holds: it must never be seen.
+/// The value of variables and inputs, which must not be shown.
 const CANARY: &str = "C4nary";
 
-/// Any bytes, in any dialect: every finding says where, and what is resolved can be explained.
+/// Any bytes in any dialect: every finding has a position, and resolved entries can be explained.
 pub(crate) fn read_any(data: &[u8]) {
     let Some((pick, bytes)) = data.split_first() else { return };
     let dialects = Dialect::ALL;
     let mut options = ReadOptions::new(["x.json", "x.toml", "x.yaml"][usize::from(*pick) % 3]);
-    // One in so many is left to detection.
+    // One in this many uses detection of the dialect.
     options.dialect = dialects.get(usize::from(*pick) % (dialects.len() + 1)).copied();
     options.project = Some("/code/app".as_ref());
     let document = read(bytes, &options);
@@ -31,7 +35,7 @@ pub(crate) fn read_any(data: &[u8]) {
     }
 }
 
-/// Any text, in any dialect: an edit that succeeds does what it says and leaves the others alone.
+/// Any text in any dialect: a successful edit has its effect and does not change other entries.
 pub(crate) fn edit_any(data: &[u8]) {
     let Some((pick, bytes)) = data.split_first() else { return };
     let Ok(text) = std::str::from_utf8(bytes) else { return };
@@ -44,8 +48,8 @@ pub(crate) fn edit_any(data: &[u8]) {
     let added = ServerConfig::new(name, Transport::Stdio(Stdio::new("program")));
     let Ok(with) = edit_text(text, &options, &Edit::Put(Box::new(added.clone()))) else { return };
     let after = read(with.as_bytes(), &options);
-    // Unknown fields of an entry that was there already stay; the program is what was asked for.
-    let found = after.get("added").expect("what was put is there");
+    // Unknown fields of an existing entry stay; the program is the new one.
+    let found = after.get("added").expect("the added entry exists");
     assert_eq!(found.config.transport.kind(), "stdio");
     for entry in before.entries.iter().filter(|entry| entry.config.name.as_str() != "added") {
         let kept = after.entries.iter().any(|other| other.config == entry.config);
@@ -55,8 +59,8 @@ pub(crate) fn edit_any(data: &[u8]) {
     assert!(read(without.as_bytes(), &options).get("added").is_none());
 }
 
-/// Any text with variables: it reads back as it was written, its value is the same every time and
-/// holds what the variables do, and nothing but [`Template::expose`] tells what that is.
+/// Any text with variables: it is formatted as it was written, its value is stable and contains the values of the
+/// variables, and only [`Template::expose`] shows it.
 pub(crate) fn expand_any(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
     let template = Template::parse(text);
@@ -89,7 +93,7 @@ fn hides_values(config: &ServerConfig) {
     }
     let mut env = Environment::empty().in_workspace("/code/app".as_ref());
     for name in ["A", "B", "HOME", "TOKEN", "HOST"] {
-        // A value is not expanded a second time.
+        // Values are not expanded again.
         env = env.with(name, &format!("{CANARY}${{{name}}}"));
     }
     match expand(config, &env, &Answers) {

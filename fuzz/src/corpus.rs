@@ -1,26 +1,26 @@
-//! Inputs worth keeping: one file for each target, one input a line.
+//! Corpus files: one file per target, one input per line.
 //!
-//! A line is text with `\n`, `\r`, `\t`, `\\` and `\xNN` for what is not printable ASCII, so that a
-//! person can read what a change adds. Lines that begin with `#` are for people. What is below
-//! `FOUND` was found by libFuzzer and is replaced by [`pack`].
+//! Bytes that are not printable ASCII are escaped as `\n`, `\r`, `\t`, `\\` and `\xNN`, so that changes can be
+//! reviewed. Lines that begin with `#` are comments. Lines below `FOUND` were found by libFuzzer; [`pack`] replaces
+//! them.
 
 use std::{fmt::Write as _, fs, io, path::PathBuf};
 
 use crate::Target;
 
-/// Stands above what nobody wrote by hand.
+/// The comment above the inputs that libFuzzer found.
 const FOUND: &str = "# Found by libFuzzer; `cargo xtask fuzz --guided` replaces what follows.";
-/// How much of that is kept: the shortest first.
+/// The maximum size of these inputs; the shortest are kept.
 const MOST_BYTES: usize = 4 << 10;
 const LONGEST: usize = 512;
 
-/// Where the corpus of a target is.
+/// The file with the corpus of a target.
 pub fn path(target: &Target) -> PathBuf {
     let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("corpus");
     folder.join(target.name).with_extension("txt")
 }
 
-/// The inputs of a target, by the number of their line.
+/// The inputs of a target with their line numbers.
 pub fn read(target: &Target) -> io::Result<Vec<(usize, Vec<u8>)>> {
     let text = fs::read_to_string(path(target))?;
     let lines = text.lines().enumerate();
@@ -28,7 +28,7 @@ pub fn read(target: &Target) -> io::Result<Vec<(usize, Vec<u8>)>> {
     Ok(inputs.map(|(at, line)| (at + 1, unescape(line))).collect())
 }
 
-/// Replaces what was found before by the shortest of `inputs`.
+/// Replaces the inputs found earlier by the shortest of `inputs`.
 pub fn pack(target: &Target, mut inputs: Vec<Vec<u8>>) -> io::Result<()> {
     let text = fs::read_to_string(path(target))?;
     let written = text.split_once(FOUND).map_or(&*text, |(written, _)| written).trim_end();
@@ -47,12 +47,12 @@ pub fn pack(target: &Target, mut inputs: Vec<Vec<u8>>) -> io::Result<()> {
     fs::write(path(target), packed)
 }
 
-/// One input as a line.
+/// Escapes an input as a line.
 pub fn escape(input: &[u8]) -> String {
     let mut line = String::with_capacity(input.len());
     let last = input.len().saturating_sub(1);
     for (at, byte) in input.iter().enumerate() {
-        // Editors eat white space at the ends of lines, and a hash there means something else.
+        // Editors strip trailing whitespace, and a leading `#` begins a comment.
         let at_end = at == 0 || at == last;
         match byte {
             b'\\' => line.push_str("\\\\"),
@@ -67,7 +67,7 @@ pub fn escape(input: &[u8]) -> String {
     line
 }
 
-/// What a line stands for. What is no escape stands for itself.
+/// The input of a line. Invalid escapes are taken literally.
 pub fn unescape(line: &str) -> Vec<u8> {
     let mut input = Vec::with_capacity(line.len());
     let mut rest = line.as_bytes();
@@ -98,7 +98,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn any_input_survives_its_line() {
+    fn inputs_round_trip_through_lines() {
         let all: Vec<u8> = (0..=255).collect();
         for input in [&all[..], b" # ", b"#", b"a\\x20", b"{\"a\":\"\\n\"}\r\n", "é".as_bytes()] {
             let line = escape(input);

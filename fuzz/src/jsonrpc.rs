@@ -1,14 +1,17 @@
-//! Lines, JSON and messages.
+//! Targets for lines, JSON and messages.
 
 use bytes::Bytes;
-use mcp_jsonrpc::{Decoded, Line, LineDecoder, Message, RawJson, Reply, decode, salvage_id};
+use mcp_jsonrpc::{
+    Message, RawJson,
+    wire::{Decoded, Line, LineDecoder, Reply, decode, response_id_of_truncated},
+};
 use serde::de::IgnoredAny;
 use serde_json::Value;
 
-/// How much of each end of a long line is kept.
+/// The number of bytes kept at each end of a long line.
 const ENDS: usize = 512;
 
-/// Any bytes, in any pieces, are cut into the lines that a plain split finds.
+/// Any bytes in any pieces are split into the same lines as by a plain split.
 pub(crate) fn lines(data: &[u8]) {
     let Some((&[limit, size], wire)) = data.split_first_chunk() else { return };
     let limit = usize::from(limit);
@@ -29,7 +32,7 @@ fn split(wire: &[u8], limit: usize) -> Vec<Line> {
     let line = |line: &[u8], ended: bool| {
         if line.len() > limit {
             let head = line[..line.len().min(ENDS)].to_vec().into();
-            // How a line ends is known only once it has.
+            // The tail is only available once the line has ended.
             let tail = if ended { &line[line.len().saturating_sub(ENDS)..] } else { &[] };
             return Some(Line::TooLong { length: line.len(), head, tail: tail.to_vec().into() });
         }
@@ -39,12 +42,12 @@ fn split(wire: &[u8], limit: usize) -> Vec<Line> {
     lines.into_iter().filter_map(|whole| line(whole, true)).chain(line(last, false)).collect()
 }
 
-/// What is JSON, and what it says, is what `serde_json` thinks.
+/// Accepts the same JSON with the same values as `serde_json`.
 pub(crate) fn json(data: &[u8]) {
     let ours = RawJson::parse(data.to_vec());
     let theirs = serde_json::from_slice::<IgnoredAny>(data);
     let Ok(raw) = ours else {
-        // They skip without looking into escapes, and however deep it goes.
+        // `IgnoredAny` does not check escapes and has no depth limit.
         assert!(serde_json::from_slice::<Value>(data).is_err(), "refused: {ours:?}");
         return;
     };
@@ -58,13 +61,13 @@ pub(crate) fn json(data: &[u8]) {
             assert_eq!(again.decode::<Value>().expect("and read"), ours);
             members(&raw, &ours);
         }
-        // Half a character in an escape is one that cannot be shown to us, and an error to them.
+        // A lone surrogate in an escape is accepted by us and an error for serde_json.
         (Ok(_), Err(_)) => assert!(raw.as_str().to_ascii_lowercase().contains("\\ud")),
         (ours, theirs) => assert!(ours.is_err() && theirs.is_err(), "{ours:?} {theirs:?}"),
     }
 }
 
-/// Members are found by name, and the last of a name counts.
+/// Members are found by name, and the last one of a name counts.
 fn members(raw: &RawJson, value: &Value) {
     let Some(object) = value.as_object() else {
         assert!(!raw.is_object());
@@ -76,15 +79,15 @@ fn members(raw: &RawJson, value: &Value) {
     }
 }
 
-/// A message is written as it was read, on one line. What recognises an answer early, or late and
-/// by its ends alone, never contradicts what reads all of it.
+/// A message is serialized as it was read, on one line. Early recognition of a response, and recognition from its ends
+/// alone, agree with the full parser.
 pub(crate) fn envelope(data: &[u8]) {
     let Some((&cut, text)) = data.split_first() else { return };
     let frame = Bytes::copy_from_slice(text);
     let decoded = decode(&frame);
     if let Ok(decoded) = &decoded {
         let json = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
-        assert!(serde_json::from_slice::<IgnoredAny>(json).is_ok(), "accepted what is no JSON");
+        assert!(serde_json::from_slice::<IgnoredAny>(json).is_ok(), "accepted invalid JSON");
         let messages = match decoded {
             Decoded::One(message) => vec![message],
             Decoded::Batch(messages) => messages.iter().flatten().collect(),
@@ -104,7 +107,7 @@ pub(crate) fn envelope(data: &[u8]) {
         }
     }
     let Ok(Decoded::One(message)) = &decoded else { return };
-    // One that is both a question and an answer, or has two numbers, is whatever its ends look like.
+    // A message that is both a request and a response, or has two ids, is ambiguous.
     let is_clear = RawJson::parse(text.to_vec()).is_ok_and(|raw| {
         let count = |wanted: &[&str]| {
             raw.members().filter(|(name, _)| wanted.contains(&name.as_ref())).count()
@@ -115,9 +118,9 @@ pub(crate) fn envelope(data: &[u8]) {
         return;
     }
     let (head, tail) = text.split_at(usize::from(cut).min(text.len()));
-    if let Some(id) = salvage_id(head, tail) {
-        let answer = answer.unwrap_or_else(|| panic!("{message:?} is no answer to {id}"));
-        assert_eq!(answer.id, Some(id), "salvaged");
+    if let Some(id) = response_id_of_truncated(head, tail) {
+        let answer = answer.unwrap_or_else(|| panic!("{message:?} is not a response to {id}"));
+        assert_eq!(answer.id, Some(id), "recovered");
     }
 }
 

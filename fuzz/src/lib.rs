@@ -1,13 +1,11 @@
-//! Fuzz targets: a function of bytes for every parser that reads what others wrote.
+//! Fuzz targets: a function of bytes for every parser of foreign input.
 //!
-//! A target asserts a property, never only that nothing panics: what was read is written and read
-//! again, pieces make no difference, limits hold, secrets stay out of sight. Where a parser is public
-//! its target is in a module here; where it is not, it is in the `fuzz` module of its crate, behind
-//! the feature `__fuzz`.
+//! A target asserts a property beyond the absence of panics: values round-trip, splitting input makes no difference,
+//! limits hold, secrets are not shown. Targets of public parsers are in modules of this crate; those of private parsers
+//! are in the `fuzz` module of their crate, behind the feature `__fuzz`.
 //!
-//! The same functions run in two ways. [`play`] mutates the corpus without looking at coverage: that
-//! needs nothing but a stable compiler, and is what `cargo test` and CI do. `fuzz/guided` puts
-//! libFuzzer around them: `cargo xtask fuzz --guided`.
+//! The functions run in two ways. [`play`] mutates the corpus without coverage, with a stable compiler; `cargo test`
+//! and CI use it. `fuzz/guided` runs them under libFuzzer: `cargo xtask fuzz --guided`.
 
 pub mod corpus;
 
@@ -16,17 +14,18 @@ mod config;
 mod jsonrpc;
 mod mutate;
 mod play;
+mod providers;
 mod search;
 
 pub use crate::play::play;
 
-/// One parser and what must hold for it.
+/// One parser and its property.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Target {
-    /// What to call it, and its corpus.
+    /// The name of the target and of its corpus.
     pub name: &'static str,
-    /// Panics when the property does not hold for these bytes.
+    /// Panics if the property does not hold for these bytes.
     pub check: fn(&[u8]),
 }
 
@@ -39,7 +38,7 @@ const fn target_of(name: &'static str, check: fn(&[u8])) -> Target {
     Target { name, check }
 }
 
-/// All of them, from the wire upwards.
+/// All targets, from the wire upwards.
 pub const TARGETS: &[Target] = &[
     target_of("lines", jsonrpc::lines),
     target_of("json", jsonrpc::json),
@@ -66,7 +65,10 @@ pub const TARGETS: &[Target] = &[
     target_of("query", search::query),
     target_of("catalogue", search::catalogue),
     target_of("schema", mcp_bridge::fuzz::schema),
+    target_of("schema_work", mcp_schema::fuzz::work),
     target_of("arguments", mcp_bridge::fuzz::arguments),
     target_of("outcome", mcp_bridge::fuzz::outcome),
     target_of("text", mcp_bridge::fuzz::text),
+    target_of("projection", providers::projection),
+    target_of("model_arguments", providers::model_arguments),
 ];

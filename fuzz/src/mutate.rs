@@ -1,6 +1,6 @@
-//! New inputs from old ones, without looking at what they reach.
+//! Mutates inputs without coverage information.
 
-/// Longer inputs find nothing that shorter ones do not.
+/// The maximum length: longer inputs find nothing that shorter ones do not.
 pub(crate) const LONGEST: usize = 4 << 10;
 
 /// A small generator (splitmix64): the same seed, the same inputs.
@@ -32,7 +32,7 @@ impl Random {
         from.get(self.below(from.len()))
     }
 
-    /// A part of something this long, mostly a short one.
+    /// A range within this length, mostly a short one.
     fn range(&mut self, length: usize) -> std::ops::Range<usize> {
         let start = self.below(length + 1);
         let most = if self.below(4) == 0 { length } else { 16 };
@@ -40,14 +40,14 @@ impl Random {
     }
 }
 
-/// Makes inputs out of a corpus.
+/// Generates inputs from a corpus.
 pub(crate) struct Mutator {
     corpus: Vec<Vec<u8>>,
-    /// Words and signs that occur in it: what its grammar is made of.
+    /// Words and punctuation of the corpus, as building blocks of its grammar.
     tokens: Vec<Vec<u8>>,
 }
 
-/// What has been at the bottom of many a bug.
+/// Values that often cause bugs.
 const ODD: [&[u8]; 14] = [
     b"",
     b"\0",
@@ -95,7 +95,7 @@ impl Mutator {
                 }
             }
             2 => input.insert(at, random.byte()),
-            // Twice, or so often that a limit is hit.
+            // Repeat twice, or often enough to reach a limit.
             3 => {
                 let copies = if random.below(4) == 0 { random.below(200) } else { 1 };
                 let again = input[part].repeat(copies);
@@ -125,7 +125,7 @@ impl Mutator {
     }
 }
 
-/// The word or the sign at a place.
+/// The word or the punctuation mark at a position.
 fn token_at(input: &[u8], at: usize) -> std::ops::Range<usize> {
     let end = input[at..].iter().position(|byte| !is_word(*byte)).map_or(input.len(), |n| at + n);
     let start = input[..at].iter().rposition(|byte| !is_word(*byte)).map_or(0, |n| n + 1);

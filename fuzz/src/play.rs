@@ -1,4 +1,4 @@
-//! One target against its corpus and what can be made of it.
+//! Runs one target with its corpus and mutations of it.
 
 use std::{
     cell::{Cell, RefCell},
@@ -16,20 +16,20 @@ use crate::{
     target,
 };
 
-/// How many inputs are made where nobody said for how long: a test should not take long.
+/// The number of mutations without a given time, which keeps tests short.
 const ROUNDS: u32 = 300;
-/// An input that takes longer than this hangs. Machines that test may be slow and busy.
+/// An input that takes longer than this counts as hanging, also on a slow and busy machine.
 const HANGS: Duration = Duration::from_secs(60);
-/// How long and how often a failing input is made shorter.
+/// The limits for shrinking a failing input: attempts and time.
 const SHRINKING: (u32, Duration) = (20_000, Duration::from_secs(10));
 
-/// Checks every input of a target's corpus, then mutations of them: a few hundred, or as many as
-/// fit into `MCP_FUZZ_SECONDS`. `MCP_FUZZ_SEED` makes a run the same as an earlier one.
+/// Checks every input of a target's corpus, then mutations of them: a few hundred, or as many as fit into
+/// `MCP_FUZZ_SECONDS`. `MCP_FUZZ_SEED` repeats an earlier run.
 ///
 /// # Panics
 /// On the first input for which the property does not hold, with the input as a line of the corpus.
 pub fn play(name: &str) {
-    let target = target(name).unwrap_or_else(|| panic!("there is no target `{name}`"));
+    let target = target(name).unwrap_or_else(|| panic!("unknown target `{name}`"));
     let inputs = corpus::read(target).unwrap_or_else(|error| panic!("no corpus: {error}"));
     assert!(!inputs.is_empty(), "the corpus of `{name}` is empty");
     let watched = Watched::begin(target);
@@ -79,7 +79,7 @@ fn now() -> u64 {
     u64::try_from(now.as_millis()).unwrap_or_default()
 }
 
-/// Takes away what the failure does not need: halves first, single bytes last.
+/// Removes the parts of an input that the failure does not need: halves first, single bytes last.
 fn shrunk(watched: &Watched, mut input: Vec<u8>, mut problem: String) -> (Vec<u8>, String) {
     let (most, limit) = SHRINKING;
     let began = Instant::now();
@@ -107,10 +107,10 @@ fn shrunk(watched: &Watched, mut input: Vec<u8>, mut problem: String) -> (Vec<u8
     (input, problem)
 }
 
-/// The input that runs, and since when.
+/// The current input and its start time.
 type Running = Arc<Mutex<Option<(Instant, Vec<u8>)>>>;
 
-/// A target that is watched while it runs: a panic is a value, and a hang ends the process.
+/// A target with a watchdog: a panic becomes a value, and a hang ends the process.
 struct Watched {
     target: &'static Target,
     running: Running,
@@ -139,7 +139,7 @@ impl Watched {
         Self { target, running, _stop: stop }
     }
 
-    /// What is wrong with the target's answer to `input`.
+    /// Runs the target with `input`. Returns the panic message, if any.
     fn check(&self, input: &[u8]) -> Option<String> {
         hear_panics();
         self.note(Some((Instant::now(), input.to_vec())));
@@ -160,7 +160,7 @@ thread_local! {
     static HEARD: RefCell<String> = const { RefCell::new(String::new()) };
 }
 
-/// A panic inside a target is kept instead of printed: there are hundreds while an input shrinks.
+/// Stores panic messages of a target instead of printing them: shrinking causes hundreds.
 fn hear_panics() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {

@@ -1,8 +1,11 @@
-//! Queries, and the file that remembers what a server offers.
+//! Targets for search queries and the catalogue file.
 
 use std::sync::LazyLock;
 
-use mcp_search::{Card, Catalogue, Hit, Index, Origin, Query, Results, SearchOptions};
+use mcp_search::{
+    Card, Hit, Index, Query, Results, SearchOptions,
+    catalogue::{Catalogue, Origin},
+};
 use sha2::{Digest, Sha256};
 
 const TOOLS: [(&str, &str, &str); 8] = [
@@ -16,7 +19,7 @@ const TOOLS: [(&str, &str, &str); 8] = [
     ("кафе", "сварить_кофе", "Сварить чашку кофе"),
 ];
 
-/// Two segments, one of which has a server that is gone.
+/// An index with two segments, one of which has a removed server.
 static INDEX: LazyLock<Index> = LazyLock::new(|| {
     let card = |&(server, name, description): &(&str, &str, &str)| {
         let mut card = Card::new(format!("{server}/{name}"), server, name);
@@ -28,15 +31,14 @@ static INDEX: LazyLock<Index> = LazyLock::new(|| {
     index
 });
 
-/// Any text, as a query or as a regular expression: an answer in order, no longer than asked for,
-/// and the same the second time.
+/// Any text, as a query or as a regular expression: results are ordered, within the limit, and stable.
 pub(crate) fn query(data: &[u8]) {
     let Some((&pick, bytes)) = data.split_first() else { return };
     let text = String::from_utf8_lossy(bytes);
     let mut options = SearchOptions::default();
     options.limit = usize::from(pick % 4);
     options.floor = f32::from(pick / 4 % 16) / 15.0;
-    // One in four, since compiling a pattern takes longer than all the rest.
+    // One in four, because compiling a pattern takes most of the time.
     if pick >= 0xc0 {
         let Ok(pattern) = Query::regex(&text) else { return };
         check(&pattern, &options, false);
@@ -47,8 +49,8 @@ pub(crate) fn query(data: &[u8]) {
 
 fn check(query: &Query, options: &SearchOptions, selects: bool) {
     let results = INDEX.search(query, options);
-    // Who names tools one by one gets each of them.
-    assert!(selects || results.hits.len() <= options.limit, "more than was asked for");
+    // A query that selects tools by name gets all of them.
+    assert!(selects || results.hits.len() <= options.limit, "more than the limit");
     assert!(results.hits.len() <= results.matched && results.matched <= INDEX.len());
     let order = |hit: &Hit| (hit.named, hit.score);
     assert!(selects || results.hits.is_sorted_by(|a, b| order(a) >= order(b)), "out of order");
@@ -64,17 +66,17 @@ fn told(results: &Results) -> Vec<String> {
     results.hits.iter().map(ToString::to_string).collect()
 }
 
-/// Any bytes, bare and behind a checksum that is right: refused, or a catalogue that is written as
-/// it was read. And any definition: refused, or kept to the letter.
+/// Any bytes, with and without a correct checksum: an error, or a catalogue that round-trips. Any definition: an error,
+/// or kept verbatim.
 pub(crate) fn catalogue(data: &[u8]) {
     decoded(data);
-    // No fuzzer guesses a checksum, so what is behind it would never be read.
+    // A fuzzer cannot guess a checksum, so compute it.
     let mut whole = format!("mcp-catalogue 1 {:x}\n", Sha256::digest(data)).into_bytes();
     whole.extend_from_slice(data);
     decoded(&whole);
     let Ok(text) = std::str::from_utf8(data) else { return };
     let Ok(catalogue) = Catalogue::new("s", Origin::new("c", 1), [text, "{}"]) else { return };
-    let again = Catalogue::decode(&catalogue.encode()).expect("what was written is read");
+    let again = Catalogue::decode(&catalogue.encode()).expect("an encoded catalogue is valid");
     assert!(again.definitions().eq(catalogue.definitions()));
     assert_eq!(again.definitions().next().map(|(text, _)| text), Some(text.trim()));
 }

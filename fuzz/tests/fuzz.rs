@@ -1,5 +1,4 @@
-//! Every target, as a test: its corpus, and a few hundred mutations of it. `cargo xtask fuzz` gives
-//! each as many seconds as it is told.
+//! Runs every target as a test: its corpus, and a few hundred mutations. `cargo xtask fuzz` runs them for longer.
 
 use mcp_fuzz::{TARGETS, play};
 
@@ -27,5 +26,6 @@ targets! {
     metadata tokens authorize_url callback
     config_read config_edit expand
     query catalogue
-    schema arguments outcome text
+    schema schema_work arguments outcome text
+    projection model_arguments
 }

@@ -1,4 +1,4 @@
-//! One fault over one carrier, seen through a client and through a bridge.
+//! Runs one fault over one transport, once with a client and once with a bridge.
 
 use std::{
     error::Error,
@@ -8,36 +8,36 @@ use std::{
 
 use futures::future::join;
 use mcp_bridge::{
-    Bridge, CallContext, Detail, Event, Events, RawJson, ServerConfig, ServerState, ToolOutcome,
+    Bridge, CallContext, Event, Events, RawJson, ServerConfig, ServerState, ToolOutcome,
 };
-use mcp_client::{CallError, CallToolResult, Client, Delivery, ErrorClass};
-use mcp_config::{Sdk, Transport};
+use mcp_client::{CallError, CallToolResult, Client, Delivery, diagnostics::ErrorClass};
+use mcp_config::Sdk;
 use serde_json::json;
 
 use crate::{
     finding::{Finding, Pace, Seen},
-    leaks::{Baseline, Words},
-    matrix::{Carrier, Fault},
+    leaks::{Baseline, Output},
+    matrix::{Fault, Transport},
     rig::{self, CANARY, LIMIT, Rig},
 };
 
-/// Whatever takes longer than this hangs.
-const HANGS: Duration = Duration::from_secs(30);
-/// With what jitter may add.
+/// A step that takes longer than this counts as hanging.
+const HANG_LIMIT: Duration = Duration::from_secs(30);
+/// An hour plus the maximum jitter.
 const HOUR: Duration = Duration::from_secs(3_601);
 const LOOKUP: &str = "failed to lookup address information";
 const NAME: &str = "srv";
 const ECHO: &str = "mcp__srv__echo";
 const WORK: &str = "mcp__srv__work";
 
-/// Plays one cell, in a process of its own.
-pub(crate) fn play(carrier: Carrier, fault: Fault) -> Finding {
+/// Runs one cell. Each cell has a separate process.
+pub(crate) fn play(transport: Transport, fault: Fault) -> Finding {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     runtime.expect("a runtime").block_on(async {
-        let words = Words::listen();
-        let mut rig = Rig::new(carrier, fault);
-        let kept = usize::from(carrier.is_remote());
-        // What the first connection makes for good, such as the lifeline of processes, is no leak.
+        let words = Output::listen();
+        let mut rig = Rig::new(transport, fault);
+        let kept = usize::from(transport.is_remote());
+        // Resources that the first connection creates for good, such as the lifeline pipe, are not leaks.
         if fault != Fault::Dns {
             rig.heal(true);
             Stage { rig: &mut rig, words: &words }.client().await;
@@ -53,7 +53,7 @@ pub(crate) fn play(carrier: Carrier, fault: Fault) -> Finding {
         leaks.extend(baseline.leaks(&rig, kept).await);
         leaks.extend(words.holding(CANARY).into_iter().map(|line| format!("words: {line}")));
         if words.count() < 2 {
-            leaks.push("nothing was listened to".into());
+            leaks.push("no log lines were captured".into());
         }
         Finding { client, bridge, recovered, leaks }
     })
@@ -61,11 +61,11 @@ pub(crate) fn play(carrier: Carrier, fault: Fault) -> Finding {
 
 struct Stage<'a> {
     rig: &'a mut Rig,
-    words: &'a Words,
+    words: &'a Output,
 }
 
 impl Stage<'_> {
-    /// What a client sees.
+    /// The result seen by a caller of `mcp-client`.
     async fn client(&mut self) -> Seen {
         let (way, began) = (self.rig.connect(), Instant::now());
         let connecting = Client::connect(&*way, rig::client_options());
@@ -79,7 +79,7 @@ impl Stage<'_> {
         };
         if self.rig.fault == Fault::OtherTools && !self.rig.is_healed() {
             self.rig.replace();
-            // A connection that ends says so before the next call, or it does not end.
+            // A connection that is about to end does so before the next call.
             let _ = tokio::time::timeout(LIMIT / 4, client.closed()).await;
         }
         let began = Instant::now();
@@ -95,7 +95,7 @@ impl Stage<'_> {
         seen
     }
 
-    /// The call that suffers. Of two, what the first one came to if it went as it should.
+    /// Makes the call that triggers the fault. If there are two calls, returns the result of the first.
     async fn work(&self, client: &Client) -> Result<CallToolResult, CallError> {
         let (one, two) = (json!({ "n": 1 }), json!({ "n": 2 }));
         if self.rig.fault != Fault::Reorder {
@@ -105,29 +105,31 @@ impl Stage<'_> {
             client.call_tool("work", &two).await
         });
         let (first, second) = calls.await;
-        assert_eq!(second?.text(), "work 2", "answers are crossed");
+        assert_eq!(second?.text(), "work 2", "responses are swapped");
         first
     }
 
-    /// What a caller of a bridge sees, and how the server comes back.
+    /// The result seen by a caller of the bridge, and how the server recovers.
     async fn bridge(&mut self) -> (Seen, String) {
         let bridge = Bridge::new(rig::bridge_options(self.rig));
         let mut events = bridge.events();
-        let mut config =
-            ServerConfig::new(NAME.parse().expect("a name"), Transport::Sdk(Sdk::default()));
+        let mut config = ServerConfig::new(
+            NAME.parse().expect("a name"),
+            mcp_config::Transport::Sdk(Sdk::default()),
+        );
         config.trust = true;
-        bridge.add_server(config);
+        bridge.add_server_as_written(config);
         let began = Instant::now();
         if timed(bridge.start()).await.is_none() {
             return (Seen::hang(), "no".into());
         }
-        let played = if self.state(&bridge).0 == ServerState::Connected {
+        let played = if self.state(&bridge).is_connected() {
             self.call(&bridge, &mut events).await
         } else {
             self.no_connection(&bridge, began).await
         };
         self.words.add(bridge.status());
-        self.words.add(bridge.dead_letters());
+        self.words.add(bridge.failed_calls());
         self.words.add(bridge.explain(NAME).map(|why| why.to_string()));
         while let Some(event) = events.try_next() {
             self.words.add(event);
@@ -142,7 +144,7 @@ impl Stage<'_> {
             self.rig.replace();
             let replaced = async {
                 while bridge.snapshot().get("mcp__srv__other").is_none() {
-                    // A server in our process hears of it when it hears anything.
+                    // An in-process server only ends when it receives a message.
                     let _ = bridge.call(ECHO, number(1), CallContext::default()).await;
                     tokio::time::sleep(Duration::from_millis(50)).await;
                 }
@@ -182,7 +184,7 @@ impl Stage<'_> {
         (seen, recovered.into())
     }
 
-    /// How often a connection was made since this was last asked.
+    /// Number of connections since the last call of this function.
     fn connections(&self, events: &mut Events) -> usize {
         let mut count = 0;
         while let Some(event) = events.try_next() {
@@ -192,10 +194,10 @@ impl Stage<'_> {
         count
     }
 
-    /// What a host is shown of a server that could not be reached, and what brings it back.
+    /// The state the host sees for an unreachable server, and the step that restores it.
     async fn no_connection(&mut self, bridge: &Bridge, began: Instant) -> (Seen, String) {
         let why = bridge.explain(NAME).expect("it is there");
-        let (state, detail) = self.state(bridge);
+        let state = self.state(bridge);
         let mut seen = Seen {
             what: state.to_string(),
             class: String::new(),
@@ -207,35 +209,34 @@ impl Stage<'_> {
             seen.class = class_name(class);
         }
         let now = Instant::now();
-        let soon = match detail {
-            Detail::Waiting { next_try, .. } => next_try < now + LIMIT,
-            detail => matches!(detail, Detail::Connecting { .. }),
+        let soon = match state.next_try() {
+            Some(next_try) => next_try < now + LIMIT,
+            None => matches!(state, ServerState::Connecting { .. }),
         };
-        let within_an_hour =
-            matches!(detail, Detail::Waiting { next_try, .. } if next_try < now + HOUR);
+        let within_an_hour = state.next_try().is_some_and(|next_try| next_try < now + HOUR);
         if self.rig.fault == Fault::Dns {
             return (seen, if soon { "tried again" } else { "by hand" }.into());
         }
         self.rig.heal(true);
         let how = match state {
-            ServerState::NeedsAuth => "after a login",
+            ServerState::NeedsLogin => "after a login",
             _ if soon => "reconnected",
             _ if within_an_hour => "within an hour",
             _ => "by hand",
         };
         if !soon {
-            bridge.reconnect(NAME);
+            let _ = bridge.reconnect(NAME);
         }
-        let back = bridge.wait_for(NAME, |status| status.state == ServerState::Connected);
+        let back = bridge.wait_for(NAME, |status| status.state.is_connected());
         let is_back = timed(back).await.is_some();
         self.rig.heal(false);
         (seen, if is_back { how } else { "no" }.into())
     }
 
-    fn state(&self, bridge: &Bridge) -> (ServerState, Detail) {
+    fn state(&self, bridge: &Bridge) -> ServerState {
         let status = bridge.status().into_iter().next().expect("it is there");
         self.words.add(&status);
-        (status.state, status.detail)
+        status.state
     }
 
     fn outcome(&self, began: Instant, outcome: &ToolOutcome) -> Seen {
@@ -267,10 +268,10 @@ impl Stage<'_> {
         }
     }
 
-    /// Without what is different every time.
+    /// Replaces the parts of an error message that vary between runs.
     fn steady(&self, sentence: &str) -> String {
         let sentence = sentence.replace(&format!(":{}", self.rig.port()), ":PORT");
-        // What a resolver says is its own, and other machines have others.
+        // Resolver messages differ between machines.
         match sentence.split_once(LOOKUP) {
             Some((before, _)) => format!("{before}{LOOKUP}: …"),
             None => sentence,
@@ -289,15 +290,15 @@ fn answered(began: Instant, text: &str) -> Seen {
 }
 
 async fn timed<T>(future: impl Future<Output = T>) -> Option<T> {
-    tokio::time::timeout(HANGS, future).await.ok()
+    tokio::time::timeout(HANG_LIMIT, future).await.ok()
 }
 
-/// An error and its causes.
+/// An error with its causes.
 fn sentence(error: &dyn Error) -> String {
     let mut all = error.to_string();
     let mut cause = error.source();
     while let Some(error) = cause {
-        // Some repeat their cause, for those who print no chains.
+        // Some errors repeat their cause in their own message.
         if !all.contains(&error.to_string()) {
             all = format!("{all}: {error}");
         }

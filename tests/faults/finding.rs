@@ -1,4 +1,4 @@
-//! What came of one cell.
+//! The result of one cell.
 
 use std::{fmt, time::Duration};
 
@@ -8,20 +8,20 @@ use crate::rig::LIMIT;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Finding {
-    /// What a caller of `mcp-client` sees.
+    /// The result for a caller of `mcp-client`.
     pub(crate) client: Seen,
-    /// What a caller of `mcp-bridge` sees.
+    /// The result for a caller of `mcp-bridge`.
     pub(crate) bridge: Seen,
-    /// How the server came back.
+    /// How the server recovered.
     pub(crate) recovered: String,
-    /// What was left behind, or said and should not have been.
+    /// Leaked resources and leaked secrets.
     pub(crate) leaks: Vec<String>,
 }
 
-/// What a caller sees.
+/// The result as a caller sees it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Seen {
-    /// In a word: `answered`, or what kind of failure.
+    /// `answered`, or the kind of failure.
     pub(crate) what: String,
     pub(crate) class: String,
     pub(crate) delivery: String,
@@ -29,7 +29,7 @@ pub(crate) struct Seen {
     pub(crate) pace: Pace,
 }
 
-/// How long it took, as far as that is the same every time.
+/// How long the call took, as far as that is stable between runs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Pace {
     #[default]
@@ -39,7 +39,7 @@ pub(crate) enum Pace {
 }
 
 impl Pace {
-    /// No limit is below [`LIMIT`], and a machine may be busy.
+    /// Every limit is at least [`LIMIT`]; the margin allows for a busy machine.
     pub(crate) fn of(took: Duration) -> Self {
         if took < LIMIT * 3 / 4 {
             Pace::AtOnce
@@ -63,7 +63,7 @@ impl fmt::Display for Pace {
 
 impl Seen {
     pub(crate) fn hang() -> Self {
-        Seen { what: "HANGS".into(), pace: Pace::Late, ..Seen::default() }
+        Seen { what: "HANG_LIMIT".into(), pace: Pace::Late, ..Seen::default() }
     }
 
     fn to_json(&self) -> Value {
@@ -93,13 +93,13 @@ impl Finding {
         })
     }
 
-    /// Whether anybody had to wait for a limit.
+    /// Whether a call ran into a limit.
     pub(crate) fn is_slow(&self) -> bool {
         [&self.client, &self.bridge].iter().any(|seen| seen.pace != Pace::AtOnce)
     }
 
-    /// What no finding may say.
-    pub(crate) fn shame(&self) -> Option<String> {
+    /// Why this finding fails the run, if it does.
+    pub(crate) fn problem(&self) -> Option<String> {
         if !self.leaks.is_empty() {
             return Some(self.leaks.join("; "));
         }

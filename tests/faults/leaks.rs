@@ -1,4 +1,4 @@
-//! What is left behind: tasks, file descriptors, processes, and words that nobody should have said.
+//! Detects leaked tasks, file descriptors, processes and secrets.
 
 use std::{
     fmt::{self, Write as _},
@@ -15,21 +15,21 @@ use tracing::{
 
 use crate::rig::Rig;
 
-/// How long whatever is ending may take.
+/// Time limit for tasks and processes to end.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// Between two looks at what is ending.
+/// Pause between two counts.
 const PAUSE: Duration = Duration::from_millis(20);
-/// What has not changed for so many looks has ended.
+/// Number of equal counts in a row after which the process counts as settled.
 const ENOUGH: usize = 15;
 
-/// The descriptors there were before. Tasks and processes there were none.
+/// The open file descriptors before a cell. There are no tasks or processes then.
 pub(crate) struct Baseline {
     files: Vec<String>,
 }
 
 impl Baseline {
-    /// Waits until what came before has ended: a baseline that is too high hides a leak.
+    /// Waits until earlier work has ended: a baseline that is too high hides a leak.
     pub(crate) async fn settled() -> Self {
         let until = Instant::now() + PATIENCE;
         let (mut files, mut same) = (open_files(), 0);
@@ -42,8 +42,7 @@ impl Baseline {
         Self { files }
     }
 
-    /// What there is beyond that, once everything has had time to end. Servers are the rig's, which
-    /// keeps `kept` of them.
+    /// The resources beyond the baseline, once everything has had time to end. The rig keeps `kept` servers running.
     pub(crate) async fn leaks(&self, rig: &Rig, kept: usize) -> Vec<String> {
         let until = Instant::now() + PATIENCE;
         loop {
@@ -72,7 +71,7 @@ impl Baseline {
     }
 }
 
-/// What every descriptor of this process stands for, without the numbers of inodes.
+/// The target of every open file descriptor, without inode numbers.
 fn open_files() -> Vec<String> {
     let entries = fs::read_dir("/proc/self/fd").expect("this is Linux").flatten();
     let links = entries.filter_map(|entry| fs::read_link(entry.path()).ok());
@@ -86,12 +85,12 @@ fn tasks() -> usize {
     tokio::runtime::Handle::current().metrics().num_alive_tasks()
 }
 
-/// Everything that is said in this process: log lines, and what a host is shown.
+/// All output of this process: log lines and values shown to a host.
 #[derive(Clone, Default)]
-pub(crate) struct Words(Arc<Mutex<String>>);
+pub(crate) struct Output(Arc<Mutex<String>>);
 
-impl Words {
-    /// Hears all log lines of this process from now on.
+impl Output {
+    /// Captures all log lines of this process from now on.
     pub(crate) fn listen() -> Self {
         let words = Self::default();
         tracing::subscriber::set_global_default(words.clone()).expect("it is the first");
@@ -103,19 +102,19 @@ impl Words {
         let _ = writeln!(all, "{words:?}");
     }
 
-    /// The lines that hold this.
+    /// The lines that contain `secret`.
     pub(crate) fn holding(&self, secret: &str) -> Vec<String> {
         let all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         all.lines().filter(|line| line.contains(secret)).map(str::to_owned).collect()
     }
 
-    /// How many lines there are.
+    /// The number of captured lines.
     pub(crate) fn count(&self) -> usize {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).lines().count()
     }
 }
 
-impl Subscriber for Words {
+impl Subscriber for Output {
     fn enabled(&self, _: &Metadata<'_>) -> bool {
         true
     }

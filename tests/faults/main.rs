@@ -1,9 +1,9 @@
-//! The fault matrix: every fault over every carrier, with real processes, sockets and certificates.
+//! The fault matrix: every fault over every transport, with real processes, sockets and certificates.
 //!
-//! `cargo xtask faults` runs it. Each cell is a process of its own, so that what it leaves behind can be
-//! counted; remote servers are processes again, this program with `--serve`.
+//! `cargo xtask faults` runs it. Each cell is a separate process, so that its leaks can be counted. Remote
+//! servers are further processes: this program with `--serve`.
 
-#![expect(clippy::print_stdout, reason = "a program for people: its stdout is nobody's transport")]
+#![expect(clippy::print_stdout, reason = "stdout is for the user and not a transport")]
 
 mod cell;
 mod finding;
@@ -26,30 +26,35 @@ use std::{
 
 use self::{
     finding::Finding,
-    matrix::{Carrier, Fault},
+    matrix::{Fault, Transport},
 };
 
-/// How many cells are played at once: most of the time they wait for a limit. Then those that came out
-/// unlike what they are known for, with less and less beside them.
+/// Number of cells that run at once: mostly they wait for a limit. Cells with unexpected results run again with
+/// fewer others beside them.
 const AT_ONCE: [usize; 3] = [16, 4, 1];
 
-type Cell = (Fault, Carrier);
+type Cell = (Fault, Transport);
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = env::args().skip(1).collect();
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
-    let carrier = |name: &str| Carrier::named(name).expect("a carrier");
+    let transport = |name: &str| Transport::named(name).expect("a transport");
     let fault = |name: &str| Fault::named(name).expect("a fault");
     match &words[..] {
         ["--serve", over, what, folder, port] => {
-            serve::run(carrier(over), fault(what), folder.as_ref(), port.parse().expect("a port"));
+            serve::run(
+                transport(over),
+                fault(what),
+                folder.as_ref(),
+                port.parse().expect("a port"),
+            );
             ExitCode::SUCCESS
         }
         ["--cell", over, what] => {
-            println!("{}", cell::play(carrier(over), fault(what)).to_json());
+            println!("{}", cell::play(transport(over), fault(what)).to_json());
             ExitCode::SUCCESS
         }
-        // What is asked for by name, or all: the page on stdout, what is wrong with it on stderr.
+        // Runs the named cells or all of them. The page goes to stdout, problems to stderr.
         wanted => report(wanted),
     }
 }
@@ -57,23 +62,23 @@ fn main() -> ExitCode {
 fn report(wanted: &[&str]) -> ExitCode {
     let cells: Vec<Cell> = Fault::all()
         .into_iter()
-        .flat_map(|fault| Carrier::ALL.map(|carrier| (fault, carrier)))
-        .filter(|(fault, carrier)| fault.absurd(*carrier).is_none())
-        .filter(|(fault, carrier)| {
-            let names = [fault.to_string(), carrier.name().to_owned()];
+        .flat_map(|fault| Transport::ALL.map(|transport| (fault, transport)))
+        .filter(|(fault, transport)| fault.impossible(*transport).is_none())
+        .filter(|(fault, transport)| {
+            let names = [fault.to_string(), transport.name().to_owned()];
             wanted.iter().all(|wanted| names.iter().any(|name| name == wanted))
         })
         .collect();
     let findings = play_all(&cells);
     let mut is_well = true;
-    for ((fault, carrier), finding) in cells.iter().zip(&findings) {
-        let shame = match finding {
-            Ok(finding) => finding.shame(),
+    for ((fault, transport), finding) in cells.iter().zip(&findings) {
+        let problem = match finding {
+            Ok(finding) => finding.problem(),
             Err(problem) => Some(problem.clone()),
         };
-        if let Some(shame) = shame {
+        if let Some(problem) = problem {
             is_well = false;
-            eprintln!("{fault} over {}: {shame}", carrier.title());
+            eprintln!("{fault} over {}: {problem}", transport.title());
         }
     }
     let found =
@@ -82,11 +87,11 @@ fn report(wanted: &[&str]) -> ExitCode {
     if is_well { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-/// Plays all cells, and again, with fewer at a time, those that a busy machine may have spoilt.
+/// Runs all cells, then repeats those that a busy machine may have disturbed, fewer at a time.
 fn play_all(cells: &[Cell]) -> Vec<Result<Finding, String>> {
     let mut findings: Vec<_> = cells.iter().map(|_| Err("it was not played".to_owned())).collect();
     let mut left: Vec<usize> = (0..cells.len()).collect();
-    // Whoever waits longest begins.
+    // Slowest cells first.
     let takes_long = |at: usize| cells[at].0.takes_long(cells[at].1);
     left.sort_by_key(|at| !takes_long(*at));
     for at_once in AT_ONCE {
@@ -94,14 +99,14 @@ fn play_all(cells: &[Cell]) -> Vec<Result<Finding, String>> {
             findings[at] = finding;
         }
         left.retain(|at| match &findings[*at] {
-            Ok(finding) => finding.shame().is_some() || finding.is_slow() != takes_long(*at),
+            Ok(finding) => finding.problem().is_some() || finding.is_slow() != takes_long(*at),
             Err(_) => true,
         });
     }
     findings
 }
 
-/// Plays some of the cells, each in a process of its own.
+/// Runs some of the cells, each in a separate process.
 fn side_by_side(
     cells: &[Cell],
     some: &[usize],
@@ -114,18 +119,18 @@ fn side_by_side(
             scope.spawn(|| {
                 while let Some(at) = some.get(next.fetch_add(1, Ordering::SeqCst)) {
                     let finding = play_once(cells[*at]);
-                    done.lock().expect("nobody panics").push((*at, finding));
+                    done.lock().expect("the lock is not poisoned").push((*at, finding));
                 }
             });
         }
     });
-    done.into_inner().expect("nobody panics")
+    done.into_inner().expect("the lock is not poisoned")
 }
 
-fn play_once((fault, carrier): Cell) -> Result<Finding, String> {
+fn play_once((fault, transport): Cell) -> Result<Finding, String> {
     let mut command = Command::new(env::current_exe().expect("this program"));
-    command.args(["--cell", carrier.name(), &fault.to_string()]).stdin(Stdio::null());
-    // A planned panic is not worth the seconds that a trace takes.
+    command.args(["--cell", transport.name(), &fault.to_string()]).stdin(Stdio::null());
+    // Printing a backtrace for a planned panic takes seconds.
     command.env("RUST_BACKTRACE", "0");
     let output = command.output().map_err(|error| error.to_string())?;
     let said = String::from_utf8_lossy(&output.stdout);

@@ -1,10 +1,10 @@
-//! What goes wrong, over what, and where that makes no sense.
+//! The faults, the transports, and the combinations that cannot occur.
 
 use std::fmt;
 
-/// A way to a server.
+/// A transport under test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Carrier {
+pub(crate) enum Transport {
     Stdio,
     Modern,
     Legacy,
@@ -13,12 +13,12 @@ pub(crate) enum Carrier {
     InProcess,
 }
 
-use Carrier::{InProcess, Legacy, Modern, Sse, Stdio, Ws};
+use Transport::{InProcess, Legacy, Modern, Sse, Stdio, Ws};
 
-impl Carrier {
-    pub(crate) const ALL: [Carrier; 6] = [Stdio, Modern, Legacy, Sse, Ws, InProcess];
+impl Transport {
+    pub(crate) const ALL: [Transport; 6] = [Stdio, Modern, Legacy, Sse, Ws, InProcess];
 
-    /// What the page calls it.
+    /// The title on the page.
     pub(crate) fn title(self) -> &'static str {
         match self {
             Stdio => "stdio",
@@ -30,7 +30,7 @@ impl Carrier {
         }
     }
 
-    /// What the command line calls it.
+    /// The name on the command line.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Stdio => "stdio",
@@ -43,10 +43,10 @@ impl Carrier {
     }
 
     pub(crate) fn named(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|carrier| carrier.name() == name)
+        Self::ALL.into_iter().find(|transport| transport.name() == name)
     }
 
-    /// Whether its server listens on a port, and outlives our connections.
+    /// Whether its server listens on a port and outlives our connections.
     pub(crate) fn is_remote(self) -> bool {
         !matches!(self, Stdio | InProcess)
     }
@@ -56,7 +56,7 @@ impl Carrier {
     }
 }
 
-/// Something that goes wrong.
+/// A fault that a server simulates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fault {
     Kill,
@@ -114,83 +114,83 @@ impl Fault {
         Self::all().into_iter().find(|fault| fault.to_string() == name)
     }
 
-    /// Whether it costs somebody a time limit. Over HTTP it need not.
-    pub(crate) fn takes_long(self, carrier: Carrier) -> bool {
+    /// Whether a cell waits for a time limit. Over HTTP some faults are detected earlier.
+    pub(crate) fn takes_long(self, transport: Transport) -> bool {
         match self {
             Fault::Hang | Fault::HalfOpen | Fault::EndlessDrip => true,
-            Fault::GarbageOnly | Fault::WrongId => !matches!(carrier, Modern | Legacy),
+            Fault::GarbageOnly | Fault::WrongId => !matches!(transport, Modern | Legacy),
             _ => false,
         }
     }
 
-    /// What the page says about it.
-    pub(crate) fn story(self) -> String {
+    /// The description on the page.
+    pub(crate) fn description(self) -> String {
         match self {
             Fault::Kill => "The server is killed (`SIGKILL`) after it has read the call. In-process: its task panics.".into(),
-            Fault::Hang => "The server never answers this call, and goes on answering others.".into(),
-            Fault::HalfOpen => "The server freezes (`SIGSTOP`) in the middle of the call: everything stays open, nothing is read, said or answered, pings included. In-process: its task stops reading.".into(),
+            Fault::Hang => "The server never answers this call but answers others.".into(),
+            Fault::HalfOpen => "The server freezes (`SIGSTOP`) in the middle of the call: connections stay open, but nothing is read or answered, pings included. In-process: its task stops reading.".into(),
             Fault::Drip => "The answer comes byte by byte, a few milliseconds apart.".into(),
             Fault::EndlessDrip => "The answer comes byte by byte, and never ends.".into(),
-            Fault::GarbageFirst => "Before the answer come bytes that are no message: a banner, half a JSON object, invalid UTF-8.".into(),
+            Fault::GarbageFirst => "The answer is preceded by bytes that are not a message: a banner, half a JSON object, invalid UTF-8.".into(),
             Fault::GarbageOnly => "The same bytes come instead of the answer.".into(),
             Fault::Oversized => "The answer is larger than the limit.".into(),
-            Fault::WrongId => "The answer names a call that nobody made.".into(),
+            Fault::WrongId => "The answer carries the id of a call that was not made.".into(),
             Fault::Duplicate => "The answer comes twice.".into(),
             Fault::Reorder => "Two calls are made at once, and the later one is answered first.".into(),
-            Fault::OtherTools => "The server is killed and started again with other tools, then a tool that is gone is called.".into(),
+            Fault::OtherTools => "The server is killed and started again with other tools, then a removed tool is called.".into(),
             Fault::Status(status) => format!("The call is answered with status {status}. Its body holds the credentials that the request came with."),
             Fault::Clock => "The clocks of the two machines disagree by more than a year: the call is answered with status 503 and a `Retry-After` that is a date in 2999.".into(),
             Fault::ClockAtConnect => "The same when connecting.".into(),
-            Fault::CloseInHandshake => "The server hangs up on the first thing it is told.".into(),
+            Fault::CloseInHandshake => "The server closes the connection at the first message.".into(),
             Fault::StatusAtConnect(status) => format!("The first request, or the upgrade, is answered with status {status}."),
             Fault::Dns => "The server's name cannot be resolved.".into(),
-            Fault::Tls => "The server's certificate is from an authority nobody trusts.".into(),
+            Fault::Tls => "The server's certificate is issued by an untrusted authority.".into(),
         }
     }
 
-    /// What the page adds to the findings.
+    /// A note below the findings on the page.
     pub(crate) fn note(self) -> Option<&'static str> {
         match self {
             Fault::OtherTools => Some(
-                "The client that lived through it is not told of a list: it calls, and the new server, if it gets the call, refuses. The bridge has listed again by then, and knows without asking. The server in our own process dies of the call itself, hence the doubt.",
+                "A client with the old list sends the call, and the new server rejects it if it receives it. The bridge has listed the tools again by then; a call made with a definition of this turn is sent anyway, and the server decides. The in-process server ends because of the call itself, so its delivery is unknown.",
             ),
-            Fault::Clock => Some("Nobody waits for that date; see [clocks](#clocks)."),
+            Fault::Clock => Some("That date is not waited for; see [clocks](#clocks)."),
             Fault::ClockAtConnect => Some(
-                "The supervisor waits for an hour at most, whatever the date; the run does not, and asks for a connection by hand.",
+                "The supervisor waits for at most an hour, regardless of the date; the run reconnects by hand instead of waiting.",
             ),
             Fault::Dns => Some(
-                "Once the name is known again it is connected to; the run does not wait for that.",
+                "The supervisor connects once the name resolves again; the run does not wait for that.",
             ),
             _ => None,
         }
     }
 
-    /// Why this cannot happen over `carrier`, if it cannot.
-    pub(crate) fn absurd(self, carrier: Carrier) -> Option<&'static str> {
-        match (self, carrier) {
+    /// Why this fault cannot happen over `transport`, if it cannot.
+    pub(crate) fn impossible(self, transport: Transport) -> Option<&'static str> {
+        match (self, transport) {
             (
                 Fault::Drip | Fault::EndlessDrip | Fault::GarbageFirst | Fault::GarbageOnly,
                 InProcess,
-            ) => Some("messages are handed over whole, and never become bytes"),
+            ) => Some("messages are passed as values and never become bytes"),
             (Fault::Status(_) | Fault::StatusAtConnect(_), Stdio | InProcess) => {
                 Some("there is no HTTP, so there are no statuses")
             }
             (Fault::Status(_), Ws) => {
-                Some("a WebSocket has a status only once, when it is opened: see the row for that")
+                Some("a WebSocket has a status only in the upgrade: see the row for that")
             }
             (Fault::Clock, Ws) => {
                 Some("messages have no `Retry-After`: see the row for connecting")
             }
-            (Fault::Clock | Fault::ClockAtConnect, Stdio | InProcess) => Some(
-                "nothing there reads the time of day: every limit is counted on a clock that only goes forward",
-            ),
+            (Fault::Clock | Fault::ClockAtConnect, Stdio | InProcess) => {
+                Some("the time of day is not read there: every limit uses a monotonic clock")
+            }
             (Fault::Dns | Fault::Tls, Stdio | InProcess) => Some("there is no network"),
             _ => None,
         }
     }
 }
 
-/// As the page and the command line call it.
+/// The name on the page and the command line.
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {

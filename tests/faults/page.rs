@@ -1,16 +1,16 @@
-//! The page that is made of the findings.
+//! Renders `docs/reliability.md` from the findings.
 
 use std::fmt::Write as _;
 
 use crate::{
     finding::{Finding, Seen},
-    matrix::{Carrier, Fault},
+    matrix::{Fault, Transport},
     rig::{CALL_LIMIT, LIMIT, MAX_MESSAGE},
 };
 
-type Found = [((Fault, Carrier), Finding)];
+type Found = [((Fault, Transport), Finding)];
 
-/// What stands before the findings, and behind them.
+/// The text before and after the findings.
 const OPENING: &str = include_str!("opening.md");
 const CLOSING: &str = include_str!("closing.md");
 
@@ -20,19 +20,19 @@ pub(crate) fn page(found: &Found) -> String {
         .replace("{limit}", &format!("{LIMIT:?}"))
         .replace("{size}", &(MAX_MESSAGE >> 10).to_string())
         .replace("{cells}", &found.len().to_string());
-    let mut page = format!("{limits}\n{}\n## Cell by cell\n", glance(found));
+    let mut page = format!("{limits}\n{}\n## Cell by cell\n", summary_table(found));
     for fault in Fault::all() {
-        let _ = write!(page, "\n### {fault}\n\n{}\n{}", fault.story(), section(fault, found));
+        let _ = write!(page, "\n### {fault}\n\n{}\n{}", fault.description(), section(fault, found));
     }
     format!("{page}\n{CLOSING}")
 }
 
-/// One row a fault, one column a carrier.
-fn glance(found: &Found) -> String {
-    let titles = Carrier::ALL.map(Carrier::title).join(" | ");
-    let mut table = format!("| fault | {titles} |\n|---|{}\n", "---|".repeat(Carrier::ALL.len()));
+/// One row per fault, one column per transport.
+fn summary_table(found: &Found) -> String {
+    let titles = Transport::ALL.map(Transport::title).join(" | ");
+    let mut table = format!("| fault | {titles} |\n|---|{}\n", "---|".repeat(Transport::ALL.len()));
     for fault in Fault::all() {
-        let cells = Carrier::ALL.map(|carrier| match finding(found, fault, carrier) {
+        let cells = Transport::ALL.map(|transport| match finding(found, fault, transport) {
             Some(finding) => brief(finding),
             None => "–".to_owned(),
         });
@@ -41,8 +41,8 @@ fn glance(found: &Found) -> String {
     table
 }
 
-fn finding(found: &Found, fault: Fault, carrier: Carrier) -> Option<&Finding> {
-    found.iter().find(|(cell, _)| *cell == (fault, carrier)).map(|(_, finding)| finding)
+fn finding(found: &Found, fault: Fault, transport: Transport) -> Option<&Finding> {
+    found.iter().find(|(cell, _)| *cell == (fault, transport)).map(|(_, finding)| finding)
 }
 
 fn brief(finding: &Finding) -> String {
@@ -54,25 +54,25 @@ fn brief(finding: &Finding) -> String {
     words.into_iter().filter(|word| !word.is_empty()).cloned().collect::<Vec<_>>().join(" · ")
 }
 
-/// Carriers that differ in nothing share a row.
+/// Transports with equal findings share a row.
 fn section(fault: Fault, found: &Found) -> String {
     let mut rows: Vec<(Vec<&str>, String)> = Vec::new();
     let mut absent: Vec<(Vec<&str>, &str)> = Vec::new();
-    for carrier in Carrier::ALL {
-        if let Some(why) = fault.absurd(carrier) {
-            push(&mut absent, carrier.title(), why);
-        } else if let Some(finding) = finding(found, fault, carrier) {
-            push(&mut rows, carrier.title(), row(finding));
+    for transport in Transport::ALL {
+        if let Some(why) = fault.impossible(transport) {
+            push(&mut absent, transport.title(), why);
+        } else if let Some(finding) = finding(found, fault, transport) {
+            push(&mut rows, transport.title(), row(finding));
         }
     }
     let mut section = String::from(
         "\n| over | `mcp-client` | class | delivery | took | `mcp-bridge` | took | then |\n|---|---|---|---|---|---|---|---|\n",
     );
-    for (carriers, row) in rows {
-        let _ = writeln!(section, "| {} | {row} |", carriers.join(", "));
+    for (transports, row) in rows {
+        let _ = writeln!(section, "| {} | {row} |", transports.join(", "));
     }
-    for (carriers, why) in absent {
-        let _ = writeln!(section, "\n– over {}: {why}.", carriers.join(", "));
+    for (transports, why) in absent {
+        let _ = writeln!(section, "\n– over {}: {why}.", transports.join(", "));
     }
     if let Some(note) = fault.note() {
         let _ = writeln!(section, "\n{note}");
@@ -80,10 +80,10 @@ fn section(fault: Fault, found: &Found) -> String {
     section
 }
 
-fn push<'a, T: PartialEq>(rows: &mut Vec<(Vec<&'a str>, T)>, carrier: &'a str, row: T) {
+fn push<'a, T: PartialEq>(rows: &mut Vec<(Vec<&'a str>, T)>, transport: &'a str, row: T) {
     match rows.iter_mut().find(|(_, known)| *known == row) {
-        Some((carriers, _)) => carriers.push(carrier),
-        None => rows.push((vec![carrier], row)),
+        Some((transports, _)) => transports.push(transport),
+        None => rows.push((vec![transport], row)),
     }
 }
 
@@ -107,7 +107,7 @@ fn dash(text: &str) -> &str {
     if text.is_empty() { "–" } else { text }
 }
 
-/// What a caller gets, and in which words.
+/// The kind of result and its message.
 fn said(seen: &Seen) -> String {
     let sentence = seen.sentence.replace('|', "\\|");
     match (seen.what.as_str(), sentence.as_str()) {

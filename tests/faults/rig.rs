@@ -1,4 +1,4 @@
-//! One server to be played with, and the way to it: limits are small, credentials are a canary's.
+//! The server under test and how to connect to it, with short limits and a canary as credential.
 
 use std::{
     env, fs,
@@ -9,51 +9,54 @@ use std::{
     time::Duration,
 };
 
-use mcp_bridge::{BridgeOptions, Connector, ServerConfig, Way};
+use mcp_bridge::{
+    BridgeOptions, ServerConfig,
+    connect::{Connector, ServerRoute},
+};
 use mcp_client::ClientOptions;
 use mcp_transport::{
-    Connect, ConnectError, Http, HttpClient, HttpClientOptions, HttpOptions, InProcess,
-    InProcessOptions, Sse, StaticHeaders, Stdio, StdioOptions, Ws, WsOptions,
+    Connect, ConnectError, Http, HttpClient, HttpOptions, InProcess, InProcessOptions, Sse,
+    StaticHeaders, Stdio, StdioOptions, Ws, WsOptions, net::HttpClientOptions,
 };
 use tempfile::TempDir;
 
 use crate::{
-    matrix::{Carrier, Fault},
+    matrix::{Fault, Transport},
     script::Script,
     serve,
 };
 
-/// What must never be seen outside of a request.
+/// The credential. It must not appear outside of requests.
 pub(crate) const CANARY: &str = "canary4f8a1c03b7e2d956";
 
 pub(crate) const MAX_MESSAGE: usize = 256 << 10;
-/// No limit is shorter than this, so that whatever took less was none.
+/// The shortest limit: a step that took less time did not run into a limit.
 pub(crate) const LIMIT: Duration = Duration::from_secs(3);
-/// How often a silent WebSocket is asked whether it is there, and how long it may take to say so.
+/// The interval of WebSocket pings, and the time limit for a pong.
 const HALF_LIMIT: Duration = Duration::from_millis(1500);
-/// For a call. As by default, whatever is noticed on the way is noticed before.
+/// The limit for a call. As with the defaults, the limits of the transport expire first.
 pub(crate) const CALL_LIMIT: Duration = Duration::from_secs(4);
 
-/// A name that no resolver has to ask anybody for: a part of it is too long.
-const NOBODY: &str =
+/// A host name that fails to resolve without network access: one label is too long.
+const UNRESOLVABLE: &str =
     "nobody-has-a-name-that-is-longer-than-sixty-three-characters-in-one-single-part.invalid";
 
-/// A server, and whoever starts it again.
+/// The server under test.
 pub(crate) struct Rig {
-    pub(crate) carrier: Carrier,
+    pub(crate) transport: Transport,
     pub(crate) fault: Fault,
     folder: TempDir,
-    /// Of a remote server.
+    /// The process of a remote server.
     process: Option<Child>,
     port: u16,
     authority: Option<Vec<u8>>,
 }
 
 impl Rig {
-    pub(crate) fn new(carrier: Carrier, fault: Fault) -> Self {
+    pub(crate) fn new(transport: Transport, fault: Fault) -> Self {
         let folder = tempfile::tempdir().expect("a folder");
         let authority = (fault == Fault::Tls).then(|| serve::certificates(folder.path()));
-        let mut rig = Self { carrier, fault, folder, process: None, port: 0, authority };
+        let mut rig = Self { transport, fault, folder, process: None, port: 0, authority };
         rig.restart();
         rig
     }
@@ -66,7 +69,7 @@ impl Rig {
         self.port
     }
 
-    /// Whether all goes well from now on.
+    /// Turns the fault off, or on again.
     pub(crate) fn heal(&self, is_well: bool) {
         let path = self.folder().join("healed");
         if is_well {
@@ -80,9 +83,9 @@ impl Rig {
         self.folder().join("healed").exists()
     }
 
-    /// Kills a remote server and starts it again on its port. Others are started by whoever connects.
+    /// Kills a remote server and restarts it on its port. Other servers are started by connecting.
     pub(crate) fn restart(&mut self) {
-        if !self.carrier.is_remote() {
+        if !self.transport.is_remote() {
             return;
         }
         self.end();
@@ -94,7 +97,7 @@ impl Rig {
         self.process = Some(child);
     }
 
-    /// Kills what serves now, and has what comes next offer other tools.
+    /// Kills the running server; the next one offers other tools.
     pub(crate) fn replace(&mut self) {
         fs::write(self.folder().join("other"), "").expect("it is written");
         for pid in self.servers() {
@@ -103,13 +106,13 @@ impl Rig {
         self.restart();
     }
 
-    /// Takes that back, for another round.
+    /// Undoes [`Rig::replace`].
     pub(crate) fn restore(&mut self) {
         let _ = fs::remove_file(self.folder().join("other"));
         self.restart();
     }
 
-    /// The processes that have served and have not gone.
+    /// The server processes that are still running.
     pub(crate) fn servers(&self) -> Vec<nix::unistd::Pid> {
         let names = fs::read_dir(self.folder()).expect("the folder").flatten();
         let pids = names.filter_map(|entry| {
@@ -119,15 +122,15 @@ impl Rig {
         pids.map(nix::unistd::Pid::from_raw).filter(alive).collect()
     }
 
-    /// The way to the server, with nothing remembered of an earlier one.
+    /// A connector that remembers nothing about earlier connections.
     pub(crate) fn connect(&self) -> Arc<dyn Connect> {
         let url = |scheme: &str| {
-            let host = if self.fault == Fault::Dns { NOBODY } else { "127.0.0.1" };
+            let host = if self.fault == Fault::Dns { UNRESOLVABLE } else { "127.0.0.1" };
             let secure = if self.fault == Fault::Tls { "s" } else { "" };
             format!("{scheme}{secure}://{host}:{}/mcp?key={CANARY}", self.port)
         };
-        match self.carrier {
-            Carrier::Stdio => {
+        match self.transport {
+            Transport::Stdio => {
                 let mut options = StdioOptions::new(env::current_exe().expect("this program"));
                 let serve = self.server();
                 options.args = serve.get_args().map(Into::into).collect();
@@ -137,7 +140,7 @@ impl Rig {
                 options.shutdown.after_term = HALF_LIMIT / 4;
                 Arc::new(Stdio::new(options))
             }
-            Carrier::Modern | Carrier::Legacy | Carrier::Sse => {
+            Transport::Modern | Transport::Legacy | Transport::Sse => {
                 let mut pool = HttpClientOptions::default();
                 pool.connect_timeout = LIMIT;
                 pool.proxy_from_environment = false;
@@ -149,13 +152,13 @@ impl Rig {
                 options.post_timeout = LIMIT;
                 options.endpoint_timeout = LIMIT;
                 options.close_grace = HALF_LIMIT / 4;
-                if self.carrier == Carrier::Sse {
+                if self.transport == Transport::Sse {
                     Arc::new(Sse::new(pool, options))
                 } else {
                     Arc::new(Http::new(pool, options))
                 }
             }
-            Carrier::Ws => {
+            Transport::Ws => {
                 let mut options = WsOptions::new(url("ws"));
                 options.authorizer = Some(Arc::new(StaticHeaders::bearer(CANARY)));
                 options.tls.extra_roots.extend(self.authority.clone());
@@ -166,24 +169,24 @@ impl Rig {
                 options.close_timeout = HALF_LIMIT / 4;
                 Arc::new(Ws::new(options))
             }
-            Carrier::InProcess => {
+            Transport::InProcess => {
                 let mut options = InProcessOptions::default();
                 options.max_message = MAX_MESSAGE;
                 options.after_close = HALF_LIMIT / 4;
-                let (carrier, fault) = (self.carrier, self.fault);
+                let (transport, fault) = (self.transport, self.fault);
                 let folder = self.folder().to_owned();
                 let serve = move |link| {
-                    serve::in_process::serve(Script::new(carrier, fault, folder.clone()), link)
+                    serve::in_process::serve(Script::new(transport, fault, folder.clone()), link)
                 };
                 Arc::new(InProcess::with_options(serve, options))
             }
         }
     }
 
-    /// The program that serves.
+    /// The command that starts the server.
     fn server(&self) -> Command {
         let mut command = Command::new(env::current_exe().expect("this program"));
-        command.args(["--serve", self.carrier.name(), &self.fault.to_string()]);
+        command.args(["--serve", self.transport.name(), &self.fault.to_string()]);
         command.arg(self.folder()).arg(self.port.to_string());
         command
     }
@@ -212,12 +215,12 @@ pub(crate) fn client_options() -> ClientOptions {
     options
 }
 
-/// A bridge whose only server is the rig's.
+/// Options for a bridge with this one server.
 pub(crate) fn bridge_options(rig: &Rig) -> BridgeOptions {
     struct Only(Arc<dyn Connect>);
     impl Connector for Only {
-        fn open(&self, _: &ServerConfig) -> Result<Way, ConnectError> {
-            Ok(Way::new(self.0.clone()))
+        fn open(&self, _: &ServerConfig) -> Result<ServerRoute, ConnectError> {
+            Ok(ServerRoute::new(self.0.clone()))
         }
     }
     let mut options = BridgeOptions::default();

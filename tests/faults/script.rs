@@ -1,69 +1,69 @@
-//! What the servers of the matrix say: plain state, a message in, things to say out.
+//! The behaviour of the servers in the matrix, without I/O: a message in, actions out.
 //!
-//! Its tools are `echo`, which works, and `work`, which suffers the fault.
+//! The tools are `echo`, which works, and `work`, which triggers the fault.
 
 use std::{fs, path::PathBuf};
 
 use serde_json::{Value, json};
 
-use crate::matrix::{Carrier, Fault};
+use crate::matrix::{Fault, Transport};
 
-/// What a call over the limit is answered with: more bytes than [`crate::rig::MAX_MESSAGE`].
+/// Size of an oversized answer: more than [`crate::rig::MAX_MESSAGE`].
 const OVERSIZED: usize = 400 << 10;
 
-/// Something a server does.
+/// An action of a server.
 #[derive(Clone, Debug)]
 pub(crate) enum Say {
     /// A message.
     Message(Value),
-    /// Bytes that are no message, in whatever the carrier wraps messages in.
-    Noise(&'static [u8]),
-    /// A message byte by byte.
+    /// Bytes that are not a message, framed as the transport frames messages.
+    Garbage(&'static [u8]),
+    /// A message sent byte by byte.
     Drip(Value),
-    /// Bytes that may be the beginning of a message, for ever.
+    /// Endless bytes that could be the beginning of a message.
     EndlessDrip,
-    /// Nothing, while this request stays open.
+    /// No answer; the request stays open.
     Silence,
-    /// Nothing until the next request has been answered.
+    /// A message that is held back until the next request has been answered.
     Hold(Value),
-    /// An HTTP status, and what `Retry-After` says.
+    /// An HTTP status and a `Retry-After` header.
     Status(u16, Option<&'static str>),
-    /// Ends the connection.
+    /// Closes the connection.
     HangUp,
-    /// Kills itself, as if from outside.
+    /// Kills the server process with `SIGKILL`.
     Die,
-    /// Stops in its tracks.
+    /// Stops the server process with `SIGSTOP`.
     Freeze,
 }
 
-/// Come back when I think it is time.
+/// A `Retry-After` far in the future.
 const LATER: Say = Say::Status(503, Some("Fri, 01 Nov 2999 00:00:00 GMT"));
 
-/// A server's part.
+/// The state of one server.
 #[derive(Clone, Debug)]
 pub(crate) struct Script {
-    pub(crate) carrier: Carrier,
+    pub(crate) transport: Transport,
     fault: Fault,
-    /// Where the rig leaves word, and the server its process id.
+    /// The folder for signals of the rig and process ids of servers.
     folder: PathBuf,
-    /// As it was when this server started.
+    /// Whether the tools had been replaced when this server started.
     has_other_tools: bool,
 }
 
-pub(crate) const NOISE: &[u8] = b"Listening on stdio!\n{\"jsonrpc\":\"2.0\",\"id\n\xff\xfe\x80\n";
+pub(crate) const GARBAGE: &[u8] = b"Listening on stdio!\n{\"jsonrpc\":\"2.0\",\"id\n\xff\xfe\x80\n";
 
 impl Script {
-    pub(crate) fn new(carrier: Carrier, fault: Fault, folder: PathBuf) -> Self {
+    pub(crate) fn new(transport: Transport, fault: Fault, folder: PathBuf) -> Self {
         let has_other_tools = folder.join("other").exists();
-        Self { carrier, fault, folder, has_other_tools }
+        Self { transport, fault, folder, has_other_tools }
     }
 
-    /// Whether all goes well from now on.
+    /// Whether the fault is turned off.
     pub(crate) fn is_healed(&self) -> bool {
         self.folder.join("healed").exists()
     }
 
-    /// What happens to a fresh connection, before anything is said.
+    /// The action for a fresh connection, before any message.
     pub(crate) fn upgrade(&self) -> Option<Say> {
         match self.fault {
             _ if self.is_healed() => None,
@@ -73,20 +73,20 @@ impl Script {
         }
     }
 
-    /// Whether a stream ends as soon as it is opened.
+    /// Whether a stream is closed as soon as it is opened.
     pub(crate) fn hangs_up_at_once(&self) -> bool {
         self.fault == Fault::CloseInHandshake && !self.is_healed()
     }
 
-    /// Leaves word of this process, for whoever counts them.
+    /// Records the id of this process for the leak check.
     pub(crate) fn sign(&self) {
         let pid = std::process::id().to_string();
         fs::write(self.folder.join(format!("pid-{pid}")), pid).expect("the rig's folder is there");
     }
 
-    /// A server in our own process is no process that could be killed: it dies of the next thing it hears.
+    /// Whether an in-process server, which cannot be killed, must end at the next message.
     fn is_replaced(&self) -> bool {
-        self.carrier == Carrier::InProcess
+        self.transport == Transport::InProcess
             && !self.has_other_tools
             && self.folder.join("other").exists()
     }
@@ -106,13 +106,13 @@ impl Script {
             return vec![fault];
         }
         match method {
-            "server/discover" if self.carrier.is_modern() => result(json!({
+            "server/discover" if self.transport.is_modern() => result(json!({
                 "resultType": "complete",
                 "supportedVersions": ["2026-07-28"],
                 "capabilities": { "tools": { "listChanged": true } },
             })),
-            "initialize" if !self.carrier.is_modern() => result(json!({
-                "protocolVersion": if self.carrier == Carrier::Sse { "2024-11-05" } else { "2025-11-25" },
+            "initialize" if !self.transport.is_modern() => result(json!({
+                "protocolVersion": if self.transport == Transport::Sse { "2024-11-05" } else { "2025-11-25" },
                 "capabilities": { "tools": { "listChanged": true } },
                 "serverInfo": { "name": "faults", "version": "1" },
             })),
@@ -153,7 +153,7 @@ impl Script {
         let number = &params["arguments"]["n"];
         let right = answer(id, &text(&format!("{name} {number}")));
         if name == "work" && self.has_other_tools {
-            return vec![Say::Message(refusal(id, -32602, "there is no such tool"))];
+            return vec![Say::Message(refusal(id, -32602, "unknown tool"))];
         }
         if name != "work" || self.is_healed() {
             return vec![Say::Message(right)];
@@ -164,8 +164,8 @@ impl Script {
             Fault::HalfOpen => vec![Say::Freeze],
             Fault::Drip => vec![Say::Drip(right)],
             Fault::EndlessDrip => vec![Say::EndlessDrip],
-            Fault::GarbageFirst => vec![Say::Noise(NOISE), Say::Message(right)],
-            Fault::GarbageOnly => vec![Say::Noise(NOISE)],
+            Fault::GarbageFirst => vec![Say::Garbage(GARBAGE), Say::Message(right)],
+            Fault::GarbageOnly => vec![Say::Garbage(GARBAGE)],
             Fault::Oversized => vec![Say::Message(answer(id, &text(&"x".repeat(OVERSIZED))))],
             Fault::WrongId => vec![Say::Message(answer(&json!(987_654), &text("not yours")))],
             Fault::Duplicate => vec![Say::Message(right.clone()), Say::Message(right)],

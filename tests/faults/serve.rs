@@ -1,4 +1,4 @@
-//! Servers in processes of their own, and one in ours.
+//! Runs the servers of the matrix, in separate processes or in this one.
 
 mod http;
 pub(crate) mod in_process;
@@ -15,42 +15,42 @@ use nix::{
 
 pub(crate) use self::tls::certificates;
 use crate::{
-    matrix::{Carrier, Fault},
+    matrix::{Fault, Transport},
     script::Script,
 };
 
-/// Between two bytes of an answer that drips.
+/// Pause between two bytes of a dripping answer.
 const BETWEEN_BYTES: Duration = Duration::from_millis(2);
 
-/// Serves until somebody ends this process. Remote ones print their port first.
-pub(crate) fn run(carrier: Carrier, fault: Fault, folder: &Path, port: u16) {
-    let script = Script::new(carrier, fault, folder.to_owned());
+/// Serves until this process is killed. Remote servers print their port first.
+pub(crate) fn run(transport: Transport, fault: Fault, folder: &Path, port: u16) {
+    let script = Script::new(transport, fault, folder.to_owned());
     script.sign();
-    if carrier == Carrier::Stdio {
+    if transport == Transport::Stdio {
         return stdio::serve(&script);
     }
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     runtime.expect("a runtime").block_on(async {
         let tls = (fault == Fault::Tls).then(|| tls::Doors::read(folder));
-        match carrier {
-            Carrier::Ws => ws::serve(script, port, tls).await,
+        match transport {
+            Transport::Ws => ws::serve(script, port, tls).await,
             _ => http::serve(script, port, tls).await,
         }
     });
 }
 
-/// Ends this process as the system does when it needs its memory: nothing is flushed or told.
+/// Kills this process without flushing, as the out-of-memory killer does.
 fn die() -> ! {
     let _ = kill(Pid::this(), Signal::SIGKILL);
     process::abort()
 }
 
-/// Stops this process until it is told to go on, or killed.
+/// Stops this process until it is continued or killed.
 fn freeze() {
     let _ = raise(Signal::SIGSTOP);
 }
 
-/// Tells the rig where to find us.
+/// Prints the port for the rig.
 #[expect(clippy::print_stdout, reason = "the rig reads it")]
 fn announce(port: u16) {
     println!("{port}");

@@ -1,4 +1,3 @@
-//! Logins through the whole stack: a client over HTTP, authorization servers that nobody here wrote, and a
-//! browser.
+//! Logins through the whole stack: a client over HTTP, third-party authorization servers and a browser.
 
 pub(crate) mod browser;

@@ -1,5 +1,9 @@
-//! A host with real servers: processes that are started, killed, stopped and counted.
+//! A bridge with real server processes that are started, killed, stopped and counted.
 
+#[cfg(unix)]
+mod admission;
+#[cfg(unix)]
+mod agent;
 #[cfg(target_os = "linux")]
 mod cycles;
 #[cfg(target_os = "linux")]
@@ -17,7 +21,7 @@ use std::time::Duration;
 use mcp_bridge::{Bridge, BridgeOptions, CallContext, RawJson, ServerConfig, ServerState};
 use mcp_config::{Stdio, Transport};
 
-/// A server of ours in a process of its own.
+/// The configuration of one of our servers, as a child process.
 pub(crate) fn config(name: &str) -> ServerConfig {
     let program = Stdio::new(env!("CARGO_BIN_EXE_tool-server"));
     let mut config = ServerConfig::new(name.parse().unwrap(), Transport::Stdio(program));
@@ -28,7 +32,7 @@ pub(crate) fn config(name: &str) -> ServerConfig {
 pub(crate) fn options() -> BridgeOptions {
     let mut options = BridgeOptions::default();
     options.tool_search = false;
-    // Tests do not wait a second for what comes back at once.
+    // Reconnect without the default delay of a second.
     options.backoff.delays = vec![Duration::from_millis(20)];
     options
 }
@@ -38,7 +42,7 @@ pub(crate) async fn call(bridge: &Bridge, tool: &str) -> String {
     mcp_tests::soon(tool, calling).await.text_content()
 }
 
-pub(crate) async fn reached(bridge: &Bridge, server: &str, state: ServerState) {
-    let reached = bridge.wait_for(server, |status| status.state == state);
+pub(crate) async fn reached(bridge: &Bridge, server: &str, is_it: fn(&ServerState) -> bool) {
+    let reached = bridge.wait_for(server, |status| is_it(&status.state));
     mcp_tests::soon("the state", reached).await.unwrap();
 }

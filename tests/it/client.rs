@@ -1,4 +1,4 @@
-//! The typed client over stdio: scripted servers for what goes wrong, published ones for what goes right.
+//! The typed client over stdio, with scripted faulty servers and published ones.
 
 mod bad_input;
 mod everything;

@@ -1,6 +1,6 @@
-//! What crosses crates: real processes, real servers, the whole stack.
+//! Tests across crates: real processes, real servers, the whole stack.
 
-// Always true here; it tells clippy that helpers are tests too.
+// Always true here; it marks helpers as test code for clippy.
 #[cfg(test)]
 mod auth;
 #[cfg(test)]

@@ -1,12 +1,15 @@
-//! What `SECURITY.md` promises, over the whole stack: nothing secret is shown, nobody leads us anywhere, no
-//! name becomes a path or a command, and nobody else reads our files.
+//! Tests of `SECURITY.md` over the whole stack: secrets are not shown, foreign URLs are not followed, names do not
+//! become paths or commands, and files are readable by their owner only.
 
 mod canary;
 mod injection;
 #[cfg(unix)]
 mod permissions;
+#[cfg(unix)]
+mod schema_bomb;
 mod ssrf;
 mod threats;
+mod visible;
 
 use std::{
     fmt::{self, Write as _},
@@ -19,15 +22,15 @@ use tracing::{
     span,
 };
 
-/// Every secret of these tests begins with this, so that a leak can be found.
+/// The prefix of every secret in these tests, so that a leak can be found.
 pub(crate) const CANARY: &str = "CANARY-9f86d081";
 
-/// Everything that anybody could have read: logs of every level, and whatever else is added.
+/// All readable output: logs of every level, and other text that tests add.
 #[derive(Clone, Default)]
 pub(crate) struct Record(Arc<Mutex<String>>);
 
 impl Record {
-    /// Something that can be printed for developers, in both ways.
+    /// Adds a value in both `Debug` formats.
     pub(crate) fn debug(&self, what: &dyn fmt::Debug) {
         let _ = writeln!(self.0.lock().unwrap(), "{what:?} {what:#?}");
     }
@@ -36,7 +39,7 @@ impl Record {
         let _ = writeln!(self.0.lock().unwrap(), "{what}");
     }
 
-    /// An error with all its causes.
+    /// Adds an error with all its causes.
     pub(crate) fn error(&self, error: &(dyn std::error::Error + 'static)) {
         let mut cause = Some(error);
         while let Some(error) = cause {
@@ -51,9 +54,9 @@ impl Record {
     }
 }
 
-/// The first place where a secret is, with what is around it. Also as `Basic` would have it.
+/// The first secret in `text`, with its context. Finds base64 (`Basic` credentials) too.
 pub(crate) fn leak(text: &str) -> Option<String> {
-    // The beginning as it is, then at each of the three places that it can have in base64.
+    // The plain prefix, and its base64 forms at the three possible offsets.
     let marks = [CANARY, "Q0FOQVJZL", "NBTkFSWS0", "DQU5BUlkt"];
     let at = marks.iter().filter_map(|mark| text.find(mark)).min()?;
     let around = at.saturating_sub(200)..(at + 60).min(text.len());

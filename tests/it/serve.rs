@@ -1,24 +1,28 @@
-//! `ToolServer` and our own client, face to face: in process, over the pipes of a child, and over HTTP, in both eras.
+//! `ToolServer` with our client: in process, over the pipes of a child, and over HTTP, in both eras.
 
 mod both_eras;
+mod front_door;
 mod http;
+mod scripted;
+mod tools;
+mod typed;
 
-use mcp_bridge::{HttpServeOptions, ToolServer};
 use mcp_client::{Client, EraChoice};
+use mcp_server::{ToolServer, http::HttpServeOptions};
 use mcp_tests::{Diary, Host, served, soon};
 use mcp_transport::{
-    Connect, Http, HttpClient, HttpClientOptions, HttpOptions, Stdio, StdioOptions,
+    Connect, Http, HttpClient, HttpOptions, Stdio, StdioOptions, net::HttpClientOptions,
 };
 use tokio::net::TcpListener;
 
-/// One client, how it got to its server, and what its host hears.
+/// A client, its transport, and the requests and events its host received.
 pub(crate) struct Guest {
     pub(crate) name: String,
     pub(crate) client: Client,
     pub(crate) diary: Diary,
 }
 
-/// A client for each era over each way, all at servers with something of everything.
+/// A client for each era and transport, connected to servers with every feature.
 pub(crate) async fn guests() -> Vec<Guest> {
     let server = served::everything();
     let url = listen(&server, HttpServeOptions::default()).await;
@@ -44,7 +48,7 @@ pub(crate) async fn guests() -> Vec<Guest> {
     guests
 }
 
-/// Serves on a free port, for as long as the test's runtime lives.
+/// Serves on a free port for as long as the test's runtime lives.
 pub(crate) async fn listen(server: &ToolServer, options: HttpServeOptions) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}/mcp", listener.local_addr().unwrap());

@@ -1,5 +1,5 @@
-// A person with a browser: opens the login page, signs in, agrees, and looks at where it ends.
-// Arguments: where the packages are, the page, where the picture goes.
+// A user with a browser: opens the login page, signs in, consents, and checks the final page.
+// Arguments: the folder of the packages, the URL, the file for the screenshot.
 import { createRequire } from "node:module";
 
 const [, , packages, page, picture] = process.argv;
@@ -9,8 +9,8 @@ const browser = await chromium.launch({
   executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
   headless: true,
   timeout: 120_000,
-  // The sandbox wants privileges that a container does not have, and only our own pages are opened.
-  // Nothing is asked of the browser's maker: a machine without a way out would wait for it.
+  // The sandbox needs privileges that a container does not have, and only our own pages are opened.
+  // Requests to the vendor are off: without network access the browser would wait for them.
   args: [
     "--no-sandbox",
     "--disable-gpu",

@@ -1,10 +1,10 @@
 // A real authorization server (oidc-provider, with its own login and consent pages) and a small MCP server
-// that takes its tokens. Prints one line of JSON when both listen, and ends with its standard input.
+// that accepts its tokens. Prints one line of JSON when both listen, and exits when stdin closes.
 import { createServer } from "node:http";
 import { createRequire } from "node:module";
 import { pathToFileURL } from "node:url";
 
-// Standard output is for the one line that the test reads.
+// Stdout is for the one line that the test reads.
 console.info = console.warn = console.error;
 
 const require = createRequire(`${process.argv[2]}/`);

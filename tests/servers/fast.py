@@ -23,7 +23,7 @@ def add(a: int, b: int) -> int:
 
 @server.tool
 async def count(steps: int, ctx: Context) -> str:
-    """Counts, and tells how far it is."""
+    """Counts and reports progress."""
     for step in range(1, steps + 1):
         await ctx.report_progress(step, steps, f"step {step}")
     return f"counted to {steps}"
@@ -31,7 +31,7 @@ async def count(steps: int, ctx: Context) -> str:
 
 @server.tool
 async def wait(ctx: Context) -> str:
-    """Waits until nobody wants the answer any more."""
+    """Waits until the call is cancelled."""
     await ctx.report_progress(0, 1)
     try:
         await anyio.sleep_forever()
@@ -54,14 +54,14 @@ class Person(BaseModel):
 
 @server.tool
 async def ask(ctx: Context) -> str:
-    """Asks the user, which this SDK does in the legacy era only."""
+    """Elicits input; this SDK supports it in the legacy era only."""
     answer = await ctx.elicit("Who are you?", Person)
     return f"Hello {answer.data.name}, {answer.data.colour} it is"
 
 
 @server.tool
 async def grow(ctx: Context) -> str:
-    """Gets itself another tool, of which this SDK tells in the legacy era only."""
+    """Adds a tool; this SDK sends the notification in the legacy era only."""
     server.tool(grown)
     await ctx.send_notification(ToolListChangedNotification())
     return "grew"
@@ -74,7 +74,7 @@ def grown() -> str:
 
 @server.tool
 def die() -> str:
-    """Ends the whole server, without an answer."""
+    """Ends the server without a response."""
     os._exit(7)
 
 

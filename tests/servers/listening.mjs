@@ -1,10 +1,10 @@
-// What the node servers of the matrix have in common: a port of their own, and an end.
+// Shared by the node servers of the matrix: a free port, and an exit when stdin closes.
 
 import { createServer } from 'node:http';
 
 /** Serves on a free loopback port. Prints the URL once connections are accepted. */
 export function serve(handler, path = '/mcp') {
-    // Whoever started us holds our standard input: when they are gone, so are we.
+    // The parent holds our stdin; exit when it is closed.
     process.stdin.on('end', () => process.exit(0)).resume();
     const server = createServer((request, response) => {
         Promise.resolve(handler(request, response)).catch(error => {

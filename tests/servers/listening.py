@@ -1,4 +1,4 @@
-"""What the python servers of the matrix have in common: a port of their own, and an end."""
+"""Shared by the Python servers of the matrix: a free port, and an exit when stdin closes."""
 
 import os
 import socket
@@ -20,7 +20,7 @@ def serve(app, scheme="http", path="/mcp"):
 
 
 def end_with_stdin():
-    """Whoever started us holds our standard input: when they are gone, so are we."""
+    """Exits when stdin closes: the parent process holds it."""
 
     def watch():
         while sys.stdin.buffer.read(1):

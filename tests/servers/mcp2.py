@@ -31,7 +31,7 @@ def add(a: int, b: int) -> int:
 
 @server.tool()
 async def count(steps: int, ctx: Context) -> str:
-    """Counts, and tells how far it is."""
+    """Counts and reports progress."""
     for step in range(1, steps + 1):
         await ctx.report_progress(step, steps, f"step {step}")
     return f"counted to {steps}"
@@ -39,7 +39,7 @@ async def count(steps: int, ctx: Context) -> str:
 
 @server.tool()
 async def wait(ctx: Context) -> str:
-    """Waits until nobody wants the answer any more."""
+    """Waits until the call is cancelled."""
     await ctx.report_progress(0, 1)
     try:
         await anyio.sleep_forever()
@@ -72,7 +72,7 @@ async def ask(person: Annotated[Person, Resolve(who)]) -> str:
 
 @server.tool()
 async def grow(ctx: Context) -> str:
-    """Gets itself another tool."""
+    """Adds a tool."""
     server.add_tool(lambda: "grown", name="grown", description="Was not there before.")
     if is_modern(ctx):
         await ctx.notify_tools_changed()
@@ -94,14 +94,14 @@ async def touch(ctx: Context) -> str:
 
 @server.tool()
 async def lose() -> str:
-    """Forgets every session: whoever shows one is told that there is none."""
+    """Drops every session: requests with an old session id are rejected."""
     server.session_manager._server_instances.clear()
     return "lost"
 
 
 @server.tool()
 def die() -> str:
-    """Ends the whole server, without an answer."""
+    """Ends the server without a response."""
     os._exit(7)
 
 

@@ -29,11 +29,11 @@ function build() {
     const subscribed = new Set();
 
     tool('add', 'Adds.', { a: z.number(), b: z.number() }, ({ a, b }) => text(a + b));
-    tool('count', 'Counts, and tells how far it is.', { steps: z.number() }, async ({ steps }, extra) => {
+    tool('count', 'Counts and reports progress.', { steps: z.number() }, async ({ steps }, extra) => {
         for (let step = 1; step <= steps; step++) await progress(extra, step, steps);
         return text(`counted to ${steps}`);
     });
-    tool('wait', 'Waits until nobody wants the answer any more.', {}, async (_, extra) => {
+    tool('wait', 'Waits until the call is cancelled.', {}, async (_, extra) => {
         await progress(extra, 0, 1);
         await new Promise(resolve => extra.signal.addEventListener('abort', resolve));
         state.cancelled++;
@@ -47,7 +47,7 @@ function build() {
         const { content } = await mcp.server.elicitInput(params, { relatedRequestId: extra.requestId });
         return text(`Hello ${content.name}, ${content.colour} it is`);
     });
-    tool('grow', 'Gets itself another tool.', {}, () => {
+    tool('grow', 'Adds a tool.', {}, () => {
         tool('grown', 'Was not there before.', {}, () => text('grown'));
         return text('grew');
     });
@@ -61,11 +61,11 @@ function build() {
         await progress(extra, 1, 2);
         return text('resumed');
     });
-    tool('lose', 'Forgets this session: whoever shows it is told that there is none.', {}, (_, extra) => {
+    tool('lose', 'Drops this session: requests with its id are rejected.', {}, (_, extra) => {
         sessions.delete(extra.sessionId);
         return text('lost');
     });
-    tool('die', 'Ends the whole server, without an answer.', {}, () => process.exit(7));
+    tool('die', 'Ends the server without a response.', {}, () => process.exit(7));
 
     mcp.registerResource('note', NOTE, {}, () => ({
         contents: [{ uri: NOTE, text: `touched ${state.note} times` }]
@@ -87,7 +87,7 @@ async function progress(extra, progress, total) {
     });
 }
 
-/** Remembers what was sent, for those who come back for it. */
+/** Stores sent events for resumption. */
 class Events {
     #sent = [];
 
@@ -104,7 +104,7 @@ class Events {
         const [stream, last] = [id.slice(0, cut), Number(id.slice(cut + 1))];
         for (let n = last; n < this.#sent.length; n++) {
             const event = this.#sent[n];
-            // What only opened the stream is an empty message.
+            // An event that only opened the stream has an empty message.
             if (event.stream === stream && Object.keys(event.message).length > 0)
                 await send(`${stream}/${n + 1}`, event.message);
         }

@@ -12,7 +12,7 @@ import { serve } from './listening.mjs';
 
 const NOTE = 'memo://note';
 const state = { cancelled: 0, note: 0, grown: false };
-// Over HTTP every request has a server of its own, and changes are told by the handler.
+// Over HTTP every request has its own server, and the handler sends change notifications.
 let notify;
 
 const text = value => ({ content: [{ type: 'text', text: String(value) }] });
@@ -29,11 +29,11 @@ function build() {
         mcp.registerTool(name, { description, inputSchema: z.object(shape) }, run);
 
     tool('add', 'Adds.', { a: z.number(), b: z.number() }, ({ a, b }) => text(a + b));
-    tool('count', 'Counts, and tells how far it is.', { steps: z.number() }, async ({ steps }, ctx) => {
+    tool('count', 'Counts and reports progress.', { steps: z.number() }, async ({ steps }, ctx) => {
         for (let step = 1; step <= steps; step++) await progress(ctx, step, steps);
         return text(`counted to ${steps}`);
     });
-    tool('wait', 'Waits until nobody wants the answer any more.', {}, async (_, ctx) => {
+    tool('wait', 'Waits until the call is cancelled.', {}, async (_, ctx) => {
         await progress(ctx, 0, 1);
         await new Promise(resolve => ctx.mcpReq.signal.addEventListener('abort', resolve));
         state.cancelled++;
@@ -48,7 +48,7 @@ function build() {
         const who = inputRequired.elicit({ message: 'Who are you?', requestedSchema });
         return inputRequired({ inputRequests: { who }, requestState: 'asked "once"' });
     });
-    tool('grow', 'Gets itself another tool.', {}, () => {
+    tool('grow', 'Adds a tool.', {}, () => {
         if (!state.grown) grown();
         state.grown = true;
         notify?.toolsChanged();
@@ -60,7 +60,7 @@ function build() {
         else await mcp.server.sendResourceUpdated({ uri: NOTE });
         return text('touched');
     });
-    tool('die', 'Ends the whole server, without an answer.', {}, () => process.exit(7));
+    tool('die', 'Ends the server without a response.', {}, () => process.exit(7));
     const grown = () => tool('grown', 'Was not there before.', {}, () => text('grown'));
     if (state.grown) grown();
 

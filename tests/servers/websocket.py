@@ -26,7 +26,7 @@ def add(a: int, b: int) -> int:
 
 @server.tool()
 async def count(steps: int, ctx: Context) -> str:
-    """Counts, and tells how far it is."""
+    """Counts and reports progress."""
     for step in range(1, steps + 1):
         await ctx.report_progress(step, steps, f"step {step}")
     return f"counted to {steps}"
@@ -34,7 +34,7 @@ async def count(steps: int, ctx: Context) -> str:
 
 @server.tool()
 async def wait(ctx: Context) -> str:
-    """Waits until nobody wants the answer any more."""
+    """Waits until the call is cancelled."""
     await ctx.report_progress(0, 1)
     try:
         await anyio.sleep_forever()
@@ -64,7 +64,7 @@ async def ask(ctx: Context) -> str:
 
 @server.tool()
 async def grow(ctx: Context) -> str:
-    """Gets itself another tool."""
+    """Adds a tool."""
     server.add_tool(lambda: "grown", name="grown", description="Was not there before.")
     await ctx.session.send_tool_list_changed()
     return "grew"
@@ -72,7 +72,7 @@ async def grow(ctx: Context) -> str:
 
 @server.tool()
 async def lose() -> str:
-    """Closes every socket, without an answer."""
+    """Closes every socket without a response."""
     for websocket in sockets:
         await websocket({"type": "websocket.close", "code": 1001, "reason": "lost"})
     return "lost"
@@ -80,7 +80,7 @@ async def lose() -> str:
 
 @server.tool()
 def die() -> str:
-    """Ends the whole server, without an answer."""
+    """Ends the server without a response."""
     os._exit(7)
 
 

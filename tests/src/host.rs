@@ -1,4 +1,4 @@
-//! A host that answers and writes down, and what scenarios do with it.
+//! A host that answers requests and records them, and helpers for scenarios.
 
 #![expect(clippy::missing_panics_doc, reason = "a scenario that goes wrong panics")]
 
@@ -6,14 +6,15 @@ use std::{future::Future, sync::Arc, time::Duration};
 
 use futures::future::BoxFuture;
 use mcp_client::{
-    CallToolResult, Client, ClientCapabilities, ClientOptions, CreateMessageRequest,
-    CreateMessageResult, ElicitRequest, ElicitResult, Handler, Refusal, Root, ServerEvent,
+    CallToolResult, Client, ClientCapabilities, ClientOptions, ElicitRequest, ElicitResult,
+    Handler, ServerEvent,
+    types::{CreateMessageRequest, CreateMessageResult, Root, events::Refusal},
 };
 use mcp_jsonrpc::RawJson;
 use serde_json::Value;
 use tokio::sync::mpsc;
 
-/// Waits, but not for ever: what takes longer than this is broken.
+/// Awaits `future` with a generous time limit; exceeding it is a failure.
 pub async fn soon<T>(what: &str, future: impl Future<Output = T>) -> T {
     let never = |_| panic!("took too long: {what}");
     tokio::time::timeout(Duration::from_secs(60), future).await.unwrap_or_else(never)
@@ -31,16 +32,16 @@ fn raw(text: &str) -> RawJson {
     RawJson::parse(text.to_owned()).expect("it is written here")
 }
 
-/// A host that offers everything, says yes, and passes on what it hears.
+/// A host that offers all capabilities, accepts every request, and records what it receives.
 #[derive(Debug)]
 pub struct Host {
-    /// What it names as its roots.
+    /// The roots it reports.
     pub roots: Vec<Root>,
     asked: mpsc::UnboundedSender<String>,
     heard: mpsc::UnboundedSender<ServerEvent>,
 }
 
-/// What a [`Host`] was asked and told.
+/// The requests and events a [`Host`] received.
 #[derive(Debug)]
 pub struct Diary {
     asked: mpsc::UnboundedReceiver<String>,
@@ -48,7 +49,7 @@ pub struct Diary {
 }
 
 impl Host {
-    /// A host without roots, and the diary it keeps.
+    /// A host without roots, and its diary.
     pub fn new() -> (Self, Diary) {
         let (asked, was_asked) = mpsc::unbounded_channel();
         let (heard, was_heard) = mpsc::unbounded_channel();
@@ -56,7 +57,7 @@ impl Host {
         (host, Diary { asked: was_asked, heard: was_heard })
     }
 
-    /// Defaults, with this host.
+    /// Default options with this host.
     pub fn options(self) -> ClientOptions {
         let mut options = ClientOptions::default();
         options.handler = Arc::new(self);
@@ -65,18 +66,18 @@ impl Host {
 }
 
 impl Diary {
-    /// The next event that is one of those.
+    /// Waits for the next event that matches.
     pub async fn hears(&mut self, what: &str, is_it: impl Fn(&ServerEvent) -> bool) {
         soon(what, async { while !is_it(&self.heard.recv().await.expect("the host lives")) {} })
             .await;
     }
 
-    /// All that the host was asked until now and nobody has looked at yet.
+    /// All requests to the host since the last call of this function.
     pub fn all_asked(&mut self) -> Vec<String> {
         std::iter::from_fn(|| self.asked.try_recv().ok()).collect()
     }
 
-    /// Waits until the host has been asked just that.
+    /// Waits until the host has received exactly this request.
     pub async fn is_asked(&mut self, what: &str) {
         soon(what, async { while self.asked.recv().await.expect("the host lives") != what {} })
             .await;

@@ -1,4 +1,4 @@
-//! Starting servers that have an address, and waiting until they listen.
+//! Starts servers that listen on a port, and waits until they accept connections.
 
 use std::{net::TcpListener, process::Stdio as Pipe, time::Duration};
 
@@ -7,13 +7,13 @@ use tokio::{
     process::{Child, Command},
 };
 
-/// For a server to say that it listens.
+/// Time limit for a server to listen.
 const START: Duration = Duration::from_secs(60);
 
-/// Starts one of our scripts, which choose a port, and print their URL when they listen.
+/// Starts one of our scripts. It chooses a port and prints its URL when it listens.
 ///
 /// # Errors
-/// What went wrong, as the end of a sentence that begins with the server's name.
+/// The failure, as the end of a sentence that begins with the server's name.
 pub async fn script(mut command: Command) -> Result<(Child, String), String> {
     command.stdin(Pipe::piped()).stdout(Pipe::piped()).kill_on_drop(true);
     let mut process = command.spawn().map_err(|error| format!("does not start: {error}"))?;
@@ -22,10 +22,10 @@ pub async fn script(mut command: Command) -> Result<(Child, String), String> {
     Ok((process, url))
 }
 
-/// Starts a published server, which is given a port that was free a moment before, and talks on stderr.
+/// Starts a published server. It gets a port that was free a moment before, and logs to stderr.
 ///
 /// # Errors
-/// What went wrong, as the end of a sentence that begins with the server's name.
+/// The failure, as the end of a sentence that begins with the server's name.
 pub async fn published(mut command: Command, path: &str) -> Result<(Child, String), String> {
     let free = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr());
     let port = free.map_err(|error| format!("no port: {error}"))?.port();
@@ -37,8 +37,7 @@ pub async fn published(mut command: Command, path: &str) -> Result<(Child, Strin
     Ok((process, format!("http://127.0.0.1:{port}/{path}")))
 }
 
-/// The first line that is one of those. What comes after it is read and forgotten, so that the
-/// server never waits for us.
+/// The first matching line. Later lines are read and discarded, so that the server never blocks on a full pipe.
 async fn line(
     output: impl AsyncRead + Unpin + Send + 'static,
     is_it: impl Fn(&str) -> bool,

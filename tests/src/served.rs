@@ -1,5 +1,4 @@
-//! A server with something of everything, built on `ToolServer` alone: what the official server scenarios want,
-//! and what our own tests talk to.
+//! A server with every feature, built on `ToolServer` alone. The official server scenarios and our tests use it.
 
 mod asks;
 mod content;
@@ -9,9 +8,9 @@ mod schemas;
 
 use std::sync::Arc;
 
-use mcp_bridge::{ServeOptions, ToolServer};
+use mcp_server::{ServeOptions, ToolServer};
 
-/// The server.
+/// Builds the server.
 pub fn everything() -> ToolServer {
     let mut options = ServeOptions::new("mcp-conformance-server", env!("CARGO_PKG_VERSION"));
     options.instructions = Some("Everything here exists to be tested.".into());

@@ -1,6 +1,6 @@
-//! `cargo xtask bench`: our client beside its peers, in the workspace under `bench/` that
-//! downloads them. What follows the task's name is the runner's own; `--help` lists it. `cli` is another
-//! matter, and measured from here: the `mcp` command beside mcporter.
+//! `cargo xtask bench`: benchmarks our client and its peers, in the separate workspace `bench/` that downloads them.
+//! Further arguments go to the runner; `--help` lists them. `cargo xtask bench cli` compares the `mcp` command with
+//! mcporter and runs from here.
 
 use std::{path::Path, process::Command};
 
@@ -10,6 +10,8 @@ use crate::{
 };
 
 const WORKSPACE: &str = "bench";
+/// The packages that `counts --check` runs.
+const OURS: &[&str] = &["bench-bridge", "bench-ours", "bench-run", "bench-server"];
 
 pub(crate) fn task(arguments: &[String]) -> Result<(), String> {
     if let Some((first, rest)) = arguments.split_first()
@@ -17,8 +19,13 @@ pub(crate) fn task(arguments: &[String]) -> Result<(), String> {
     {
         return bench_cli::task(rest);
     }
-    // Built where its own lock file is, so that the peers never enter ours.
-    // Its own target directory too: one set for all builds of a machine would hide the runner.
-    run(cargo(["build", "--release", "--target-dir", "target"]).current_dir(WORKSPACE))?;
+    let mut build = cargo(["build", "--release", "--target-dir", "target"]);
+    if arguments.iter().any(|argument| matches!(argument.as_str(), "--check" | "--write")) {
+        // The baseline is of ours only: no peer is downloaded or built.
+        build.args(OURS.iter().flat_map(|package| ["-p", package]));
+    }
+    // Built with the lock file of that workspace, so that the peers do not enter ours.
+    // It has its own target directory too: a shared `CARGO_TARGET_DIR` would hide the runner.
+    run(build.current_dir(WORKSPACE))?;
     run(Command::new(Path::new(WORKSPACE).join("target/release/bench-run")).args(arguments))
 }

@@ -1,8 +1,8 @@
-//! `cargo xtask bench cli`: the `mcp` command beside mcporter doing the same, by hyperfine; and what the gateway
-//! adds to a call.
+//! `cargo xtask bench cli`: compares the `mcp` command with mcporter by hyperfine, and measures the overhead of the
+//! gateway.
 //!
-//! Everything happens in a home of its own in the target directory. Both commands know the same ten servers,
-//! each of them `mcp demo --stdio`.
+//! Runs with a temporary home in the target directory. Both commands have the same ten servers, each of them
+//! `mcp demo --stdio`.
 
 mod pipe;
 
@@ -23,7 +23,7 @@ use crate::{
 
 const SERVERS: usize = 10;
 
-/// One row: what both commands do, and how long ours may take.
+/// One row: a task of both commands, and the target time of ours.
 struct Row {
     what: &'static str,
     ours: Vec<String>,
@@ -58,7 +58,7 @@ pub(crate) fn task(arguments: &[String]) -> Result<(), String> {
     Ok(())
 }
 
-/// The system's, or one that is built into the target directory once, as the servers of others are.
+/// The installed hyperfine, or one that is built into the target directory once.
 fn hyperfine(target: &Path) -> Result<PathBuf, String> {
     const NAME: &str = "hyperfine";
     const VERSION: &str = "1.20.0";
@@ -101,7 +101,7 @@ impl Bench {
         bench.clear().map_err(|error| format!("no home for the measurement: {error}"))?;
         bench.write("servers.json", &json!({"mcpServers": servers}))?;
         bench.write("one.json", &json!({"mcpServers": {"demo": server}}))?;
-        // From now on the tools are remembered, and no list starts a server.
+        // Fill the catalogue, so that lists do not start servers.
         for file in ["servers.json", "one.json"] {
             capture(&mut bench.ours(&["list", "--config", file]))?;
         }
@@ -120,7 +120,7 @@ impl Bench {
             .map_err(|error| format!("could not write {name}: {error}"))
     }
 
-    /// A command that finds this home and nothing of the user's.
+    /// A command with this home and without the user's configuration.
     fn at_home(&self, program: &Path) -> Command {
         let mut command = Command::new(program);
         command.env_clear().env("PATH", std::env::var_os("PATH").unwrap_or_default());
@@ -137,16 +137,16 @@ impl Bench {
 
     fn gateway(&self) -> Result<Gateway, String> {
         let mut command = self.ours(&["serve", "--http", "127.0.0.1:0", "--config", "one.json"]);
-        command.args(["--trust-host", "--names", "own", "--mode", "all"]);
+        command.args(["--no-token", "--trust-host", "--names", "own", "--mode", "all"]);
         command.stdin(Stdio::null()).stderr(Stdio::piped());
         let mut child = command.spawn().map_err(|error| format!("no gateway: {error}"))?;
         let output = child.stderr.take().ok_or("the gateway has no output")?;
         let mut lines = BufReader::new(output).lines().map_while(Result::ok);
         let url = lines.find_map(|line| line.strip_prefix("serving at ").map(str::to_owned));
-        let gateway = Gateway { child, url: url.ok_or("the gateway does not say where it is")? };
+        let gateway = Gateway { child, url: url.ok_or("the gateway did not print its URL")? };
         std::thread::spawn(move || lines.for_each(drop));
         self.write("gateway.json", &json!({"mcpServers": {"demo": {"url": gateway.url}}}))?;
-        // Known to ours too, as it would be to whoever calls more than once.
+        // Fill our catalogue for the gateway too, as for any repeated call.
         capture(&mut self.ours(&["list", "--config", "gateway.json"]))?;
         Ok(gateway)
     }
@@ -188,7 +188,7 @@ impl Bench {
         ]
     }
 
-    /// Runs both commands of a row in one run of hyperfine, and says how they compare.
+    /// Runs both commands of a row in one run of hyperfine, and formats the comparison.
     fn measure(&self, row: &Row) -> Result<String, String> {
         let results = self.home.join("hyperfine.json");
         let mut command = self.at_home(&self.hyperfine);
@@ -216,7 +216,7 @@ impl Bench {
         ))
     }
 
-    /// How large the command is without its symbols.
+    /// The size of the stripped command.
     fn size(&self) -> Result<String, String> {
         let stripped = self.home.join("mcp");
         capture(Command::new("strip").arg("-o").arg(&stripped).arg(&self.program))?;
@@ -231,12 +231,12 @@ fn words(programs: &[&Path], arguments: &[&str]) -> Vec<String> {
     programs.chain(arguments.iter().map(ToString::to_string)).collect()
 }
 
-/// As hyperfine splits it again.
+/// Quotes arguments for hyperfine, which splits them again.
 fn quoted(words: &[String]) -> String {
     words.iter().map(|word| format!("'{word}'")).collect::<Vec<_>>().join(" ")
 }
 
-/// A gateway until it is dropped.
+/// A gateway process that is killed on drop.
 struct Gateway {
     child: Child,
     url: String,
@@ -244,7 +244,7 @@ struct Gateway {
 
 impl Drop for Gateway {
     fn drop(&mut self) {
-        // What is behind it ends with its pipe.
+        // The servers behind it exit when their stdin closes.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

@@ -1,8 +1,8 @@
-//! `cargo xtask conformance`: our client before its two judges.
+//! `cargo xtask conformance`: tests our client against the official suite and against real servers.
 //!
-//! The first is the official conformance suite, held to more than it asks for itself: see [`judge`].
-//! The second is the matrix, `mcp-matrix` of the package `mcp-tests`: published servers and scripts on
-//! the official SDKs, with scenarios of our own. Both print a table, and the last line sums them up.
+//! The official conformance suite is applied more strictly than it applies itself: see [`judge`]. The matrix
+//! (`mcp-matrix` of the package `mcp-tests`) runs our scenarios with published servers and scripts on the official
+//! SDKs. Both print a table, and the last line has the totals.
 
 mod catalogue;
 mod judge;
@@ -38,10 +38,10 @@ Results of the suite stay in conformance/results of the target directory.";
 
 /// Scenarios that cannot pass yet, each with its reason.
 const KNOWN: &str = "tests/conformance/known-failures.txt";
-/// Where the scripts of the matrix are.
+/// The folder with the scripts of the matrix.
 const SERVERS: &str = "tests/servers";
 
-/// How many passed, and how many did not.
+/// Numbers of passed and failed scenarios.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Score {
     passed: usize,
@@ -49,7 +49,7 @@ struct Score {
 }
 
 impl Score {
-    /// Reads a line like the one it prints.
+    /// Parses the output of `Display`.
     fn parse(line: &str) -> Option<Self> {
         let (passed, failed) = line.strip_suffix(" failed")?.split_once(" passed, ")?;
         Some(Self { passed: passed.parse().ok()?, failed: failed.parse().ok()? })
@@ -102,7 +102,7 @@ pub(crate) fn task(arguments: &[String]) -> Result<(), String> {
     }
 }
 
-/// What the command line asks for.
+/// The options of the command line.
 #[derive(Debug, PartialEq)]
 struct Wish {
     suite: bool,
@@ -114,7 +114,7 @@ struct Wish {
 }
 
 impl Wish {
-    /// `None` stands for a wish for help.
+    /// `None` if help was requested.
     fn parse(arguments: &[String]) -> Result<Option<Self>, String> {
         let mut wish = Self {
             suite: true,
@@ -140,7 +140,7 @@ impl Wish {
                 name => wish.names.push(name.to_owned()),
             }
         }
-        // Both belong to the suite, and a matrix that ignores them would look as if it did not.
+        // These options apply to the suite only, so the matrix does not run with them.
         wish.matrix &= wish.revision.is_none() && wish.driver.is_none();
         if !wish.suite && !wish.matrix {
             return Err("there is nothing left to run".into());
@@ -164,7 +164,7 @@ fn install(kits: &[&Kit], target: &Path) -> Result<(), String> {
     })
 }
 
-/// The official suite.
+/// Runs the official suite.
 fn suite(wish: &Wish, target: &Path) -> Result<Score, String> {
     let driver = match &wish.driver {
         Some(command) => command.clone(),
@@ -187,7 +187,7 @@ fn suite(wish: &Wish, target: &Path) -> Result<Score, String> {
     Ok(table::print(&outcomes))
 }
 
-/// Our own scenarios, against real servers. They print their own table, and their score last.
+/// Runs our scenarios with real servers. They print their own table, with the score in the last line.
 fn matrix(wish: &Wish, target: &Path) -> Result<Score, String> {
     let mut command = Command::new(program(target, "mcp-matrix"));
     command.args(&wish.names).env("MCP_SERVERS", node_servers(target)?);
@@ -211,7 +211,7 @@ fn matrix(wish: &Wish, target: &Path) -> Result<Score, String> {
     score.ok_or_else(|| format!("the matrix ended with {status} and without a score"))
 }
 
-/// Node resolves imports from where a script lies, so ours go beside the SDKs. Python ones come along.
+/// Node resolves imports relative to the script, so ours are copied next to the SDKs, together with the Python ones.
 fn node_servers(target: &Path) -> Result<std::path::PathBuf, String> {
     let to = target.join("tsref").join("servers");
     let copy = || {
@@ -245,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn a_score_reads_what_it_prints() {
+    fn score_round_trips_through_text() {
         let score = Score { passed: 12, failed: 3 };
         assert_eq!(Score::parse(&score.to_string()), Some(score));
         for line in ["12 passed", "12 passed, 3 failed!", "x passed, 3 failed", ""] {
@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn both_halves_unless_told_otherwise() {
+    fn suite_and_matrix_run_by_default() {
         let all = wish("").unwrap().unwrap();
         assert!(all.suite && all.matrix && !all.only_install && all.wants("anything"));
         let some = wish("suite auth/ sse").unwrap().unwrap();
@@ -265,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn a_command_line_that_makes_no_sense_is_an_error() {
+    fn invalid_conformance_arguments_are_an_error() {
         assert_eq!(wish("--driver"), Err("`--driver` needs a value".into()));
         assert_eq!(wish("--fast"), Err("unknown option `--fast`".into()));
         assert_eq!(wish("matrix --driver x"), Err("there is nothing left to run".into()));

@@ -1,9 +1,8 @@
-//! `cargo xtask conformance-server`: our servers before the official suite.
+//! `cargo xtask conformance-server`: tests our servers with the official suite.
 //!
-//! Every server scenario is played at every revision it is about: against `mcp-conformance-server` of the
-//! package `mcp-tests`, and against `mcp serve` with that server behind it. A scenario passes when something
-//! was found to be right, and nothing wrong or missed: warnings count. What is left out is listed with a
-//! reason.
+//! Every server scenario runs at every revision it applies to, with `mcp-conformance-server` of the package `mcp-tests`
+//! and with `mcp serve` in front of that server. A scenario passes if at least one check succeeded and there is no
+//! failure, warning or missing check. Scenarios that do not apply are listed in a file with a reason.
 
 mod subject;
 
@@ -26,10 +25,10 @@ use crate::{
 const SUITE: &str = "@modelcontextprotocol/conformance";
 const SUITE_VERSION: &str = "0.2.0-alpha.12";
 const NODE_VERSION: &str = "22.23.3";
-/// For one scenario, in milliseconds.
+/// Time limit for one scenario, in milliseconds.
 const TIME_LIMIT: &str = "30000";
 
-/// What the suite has: names, and the revisions they are about.
+/// The names of scenarios with the revisions they apply to.
 type Scenarios = BTreeMap<String, Vec<String>>;
 
 pub(crate) fn task(arguments: &[String]) -> Result<(), String> {
@@ -62,7 +61,7 @@ pub(crate) fn task(arguments: &[String]) -> Result<(), String> {
     }
 }
 
-/// Plays and judges everything for one subject: how many passed, and how many failed.
+/// Runs and judges all scenarios for one subject. Returns the numbers of passed and failed ones.
 fn play(
     referee: &Referee,
     subject: Subject,
@@ -104,7 +103,7 @@ fn clear(folder: &Path) -> Result<(), String> {
     fs::create_dir_all(folder).map_err(|error| format!("no place for results: {error}"))
 }
 
-/// The official suite, and the Node.js it needs.
+/// The official suite, with the Node.js it needs.
 struct Referee {
     node: PathBuf,
     script: PathBuf,
@@ -136,7 +135,7 @@ impl Referee {
         capture(Command::new(&self.node).arg(&self.script).args(arguments))
     }
 
-    /// Plays all scenarios of a revision. How they went is in `folder`, and nowhere else.
+    /// Runs all scenarios of a revision. The results are written to `folder`.
     fn play(&self, url: &str, revision: &str, folder: &Path) -> Result<(), String> {
         let mut command = Command::new(&self.node);
         command
@@ -152,7 +151,7 @@ impl Referee {
     }
 }
 
-/// Names and revisions, from lines like `  - ping [2025-06-18,2025-11-25]`.
+/// Parses lines like `  - ping [2025-06-18,2025-11-25]`.
 fn scenarios(list: &str) -> Scenarios {
     let entry = |line: &str| {
         let (name, revisions) = line.strip_prefix("  - ")?.split_once(" [")?;
@@ -162,7 +161,7 @@ fn scenarios(list: &str) -> Scenarios {
     list.lines().filter_map(entry).collect()
 }
 
-/// All revisions some scenario is about, oldest first. Extensions belong to none.
+/// All revisions of the scenarios, oldest first. Extensions have none.
 fn revisions(scenarios: &Scenarios) -> Vec<&str> {
     let mut all: Vec<&str> = scenarios.values().flatten().map(String::as_str).collect();
     all.retain(|revision| revision.starts_with("20"));
@@ -171,7 +170,7 @@ fn revisions(scenarios: &Scenarios) -> Vec<&str> {
     all
 }
 
-/// What a subject need not pass, by these files, and why.
+/// The scenarios that these files exempt a subject from, with the reasons.
 fn read_left_out(
     paths: &[&str],
     scenarios: &Scenarios,
@@ -184,27 +183,29 @@ fn read_left_out(
     }
     let is_extension = |at: &[String]| !at.iter().any(|revision| revision.starts_with("20"));
     match scenarios.iter().find(|(name, at)| is_extension(at) && !all.contains_key(*name)) {
-        Some((name, _)) => Err(format!("{}: nothing is said of `{name}`", paths.join(", "))),
+        Some((name, _)) => {
+            Err(format!("{}: no entry for the extension `{name}`", paths.join(", ")))
+        }
         None => Ok(all),
     }
 }
 
-/// The scenario and the reason.
+/// Parses a line: the scenario and the reason.
 fn left_out_entry(line: &str) -> Result<(String, String), String> {
     let (name, reason) =
-        line.split_once(char::is_whitespace).ok_or(format!("`{line}` has no reason"))?;
+        line.split_once(char::is_whitespace).ok_or(format!("`{line}`: missing reason"))?;
     Ok((name.to_owned(), reason.trim().to_owned()))
 }
 
-/// No reason outlives its scenario.
+/// Rejects entries for unknown scenarios.
 fn check_names(left_out: &BTreeMap<String, String>, scenarios: &Scenarios) -> Result<(), String> {
     match left_out.keys().find(|name| !scenarios.contains_key(*name)) {
-        Some(name) => Err(format!("the suite has no `{name}`")),
+        Some(name) => Err(format!("unknown scenario `{name}`")),
         None => Ok(()),
     }
 }
 
-/// How many checks succeeded, or every reason why that is not enough.
+/// The number of successful checks, or every reason why the scenario failed.
 fn judge(folder: &Path, scenario: &str) -> Result<usize, Vec<String>> {
     let start = format!("server-{scenario}-20");
     let entries = fs::read_dir(folder).map_err(|error| vec![format!("no results: {error}")])?;
@@ -249,31 +250,31 @@ mod tests {
 ";
 
     #[test]
-    fn the_list_is_read_with_its_revisions() {
+    fn scenario_list_is_parsed_with_revisions() {
         let scenarios = scenarios(LIST);
         assert_eq!(scenarios["ping"], ["2025-06-18", "2025-11-25"]);
         assert_eq!(revisions(&scenarios), ["2025-06-18", "2025-11-25", "2026-07-28"]);
     }
 
     #[test]
-    fn whatever_is_left_out_exists_and_has_a_reason() {
+    fn exempted_scenarios_exist_and_have_a_reason() {
         let scenarios = scenarios(LIST);
-        let without = read("# why\n\ntasks   nobody has them\n");
-        assert_eq!(without["tasks"], "nobody has them");
+        let without = read("# why\n\ntasks   not supported\n");
+        assert_eq!(without["tasks"], "not supported");
         assert_eq!(check_names(&without, &scenarios), Ok(()));
         assert!(check_names(&read("gone  why"), &scenarios).is_err());
-        assert_eq!(left_out_entry("tasks"), Err("`tasks` has no reason".into()));
+        assert_eq!(left_out_entry("tasks"), Err("`tasks`: missing reason".into()));
     }
 
     #[test]
-    fn every_extension_is_spoken_of() {
+    fn every_extension_has_an_entry() {
         let scenarios = scenarios(LIST);
         let problem = read_left_out(&[], &scenarios).unwrap_err();
-        assert!(problem.ends_with("nothing is said of `tasks`"), "{problem}");
+        assert!(problem.ends_with("no entry for the extension `tasks`"), "{problem}");
     }
 
     #[test]
-    fn warnings_count_and_nothing_is_not_enough() {
+    fn warnings_fail_and_a_check_is_required() {
         let one =
             |status: &str| format!(r#"[{{"id":"a","status":"{status}","errorMessage":"b"}}]"#);
         assert_eq!(judge_checks(&one("SUCCESS")), Ok(1));

@@ -1,4 +1,4 @@
-//! `cargo xtask docs`: the documentation, in which no link is broken.
+//! `cargo xtask docs`: builds the documentation with warnings, such as broken links, denied.
 
 use crate::process::{cargo, run};
 

@@ -1,7 +1,7 @@
-//! `cargo xtask faults`: everything that goes wrong, over everything it can go wrong over.
+//! `cargo xtask faults`: measures every fault over every transport.
 //!
-//! The target `faults` of the package `mcp-tests` plays the cells and prints a page. Here it is written to
-//! `docs/reliability.md`, or compared with what is there.
+//! The target `faults` of the package `mcp-tests` runs the cells and prints a page. This task writes it to
+//! `docs/reliability.md`, or compares it with the committed page.
 
 use std::{
     fs,
@@ -11,7 +11,7 @@ use std::{
 use crate::process::cargo;
 
 const PAGE: &str = "docs/reliability.md";
-/// As many lines of a difference are enough to see what it is.
+/// Maximum number of differing lines that are printed.
 const SHOWN: usize = 20;
 
 pub(crate) fn task(arguments: &[String]) -> Result<(), String> {
@@ -24,40 +24,40 @@ pub(crate) fn task(arguments: &[String]) -> Result<(), String> {
     }
     let known = fs::read_to_string(PAGE).unwrap_or_default();
     if page == known {
-        println!("{PAGE} says what happens, in {} cells", cells(&page));
+        println!("{PAGE} is up to date: {} cells", cells(&page));
         return Ok(());
     }
     for line in differences(&known, &page).iter().take(SHOWN) {
         println!("{line}");
     }
     if check {
-        return Err(format!("{PAGE} says something else: `cargo xtask faults` writes it again"));
+        return Err(format!("{PAGE} is out of date: run `cargo xtask faults`"));
     }
     fs::write(PAGE, page).map_err(|error| format!("{PAGE} cannot be written: {error}"))?;
     println!("{PAGE} is written");
     Ok(())
 }
 
-/// Plays the cells of these names, or all of them.
+/// Runs the cells of these names, or all of them.
 fn play(names: &[&String]) -> Result<String, String> {
     let mut command: Command =
         cargo(["test", "--quiet", "-p", "mcp-tests", "--test", "faults", "--"]);
     command.args(names).stdin(Stdio::null()).stderr(Stdio::inherit());
-    let output = command.output().map_err(|error| format!("the cells are not played: {error}"))?;
-    let page = String::from_utf8(output.stdout).map_err(|_| "the page is no text".to_owned())?;
+    let output = command.output().map_err(|error| format!("could not run the cells: {error}"))?;
+    let page = String::from_utf8(output.stdout).map_err(|_| "the page is not UTF-8".to_owned())?;
     if output.status.success() {
         return Ok(page);
     }
-    Err("a cell hangs, leaks, says too much or does not recover: it is named above".into())
+    Err("a cell hangs, leaks or does not recover: see above".into())
 }
 
-/// How many cells were played, as the page says itself.
+/// The number of cells, as stated on the page.
 fn cells(page: &str) -> &str {
     let rest = page.split_once("plays all ").map_or("", |(_, rest)| rest);
     rest.split_whitespace().next().unwrap_or("no")
 }
 
-/// The lines that only one of them has.
+/// The lines that only one of the texts has.
 fn differences(before: &str, after: &str) -> Vec<String> {
     let only = |one: &str, other: &str, sign: char| -> Vec<String> {
         let known: Vec<&str> = other.lines().collect();

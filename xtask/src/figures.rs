@@ -1,7 +1,7 @@
-//! `cargo xtask figures`: every figure we claim, on one page that a run writes: `docs/figures.md`.
+//! `cargo xtask figures`: writes `docs/figures.md`, the page with every figure we publish.
 //!
-//! A section of it is a command anyone can run, and what that command said. A row that falls short
-//! of its target must be explained in `docs/shortfalls.txt`, or the page is not written.
+//! Each section is a command that anyone can run, with its output. A row that misses its target must be
+//! explained in `xtask/data/shortfalls.txt`, or the page is not written.
 
 mod page;
 mod shortfalls;
@@ -15,14 +15,14 @@ use self::{page::Page, shortfalls::Shortfalls};
 use crate::workspace::Workspace;
 
 const PAGE: &str = "docs/figures.md";
-const SHORTFALLS: &str = "docs/shortfalls.txt";
+const SHORTFALLS: &str = "xtask/data/shortfalls.txt";
 
-/// One command and what of its output goes onto the page.
+/// A command and the part of its output that goes onto the page.
 struct Section {
     title: &'static str,
-    /// What the figures mean, in a sentence or two.
+    /// The meaning of the figures, in a sentence or two.
     about: &'static str,
-    /// Of `cargo xtask`. `DIR` stands for the evaluation data.
+    /// Arguments for `cargo xtask`. `DIR` is replaced by the folder of the evaluation data.
     command: &'static [&'static str],
     keep: fn(&str) -> bool,
 }
@@ -32,41 +32,41 @@ const DATA: &str = "DIR";
 const SECTIONS: &[Section] = &[
     Section {
         title: "Conformance of the client",
-        about: "The official suite, one scenario at a time, warnings and timeouts counted as failures; then servers \
-                nobody here wrote, each through twelve scenarios of ours. `-` is what a server does not offer.",
+        about: "The official suite, one scenario at a time, warnings and timeouts counted as failures; then third-party \
+                servers, each with twelve of our scenarios. `-` marks a feature that a server does not offer.",
         command: &["conformance"],
         keep: |line| !line.starts_with("pass ") && !line.starts_with('.'),
     },
     Section {
-        title: "Conformance of what we serve",
+        title: "Conformance of our servers",
         about: "The official suite's server scenarios against `ToolServer` and the gateway.",
         command: &["conformance-server"],
         keep: |line| line.contains("passed"),
     },
     Section {
         title: "Faults",
-        about: "Every fault over every carrier, with what the caller sees and whether it recovers: `docs/reliability.md` \
-                is the table. No cell leaks a task, a file, a process or a credential.",
+        about: "Every fault over every transport, with the caller's result and the recovery: see `docs/reliability.md`. \
+                No cell leaks a task, a file, a process or a credential.",
         command: &["faults", "--check"],
         keep: |_| true,
     },
     Section {
         title: "Load",
-        about: "200 servers, 10,000 calls in flight, a million calls, each with an answer only its own server could give. \
-                `docs/load.md` says what is checked.",
+        about: "200 servers, 10,000 calls in flight, a million calls, each with an answer that only its server can give. \
+                `docs/load.md` lists the checks.",
         command: &["load"],
         keep: |_| true,
     },
     Section {
         title: "Search quality",
-        about: "How well a tool is found by a question in plain words. The data is not part of this repository.",
+        about: "Quality of tool search with queries in natural language. The data is not part of this repository.",
         command: &["search-eval", "--data", DATA],
         keep: |_| true,
     },
     Section {
         title: "Speed and memory",
-        about: "Our client, its peers and a floor in one run, interleaved; only ratios within a row mean anything. \
-                `bench/README.md` says how to read it.",
+        about: "Our client, its peers and a floor in one run, interleaved; only ratios within a row are meaningful. \
+                See `bench/README.md`.",
         command: &["bench", "speed", "--rounds", "7"],
         keep: |_| true,
     },
@@ -78,7 +78,7 @@ const SECTIONS: &[Section] = &[
     },
     Section {
         title: "The command",
-        about: "`mcp` beside `mcporter`, by hyperfine; what the gateway adds to a call; its stripped size.",
+        about: "`mcp` compared with `mcporter` by hyperfine; the overhead of the gateway per call; the stripped size.",
         command: &["bench", "cli"],
         keep: |_| true,
     },
@@ -90,7 +90,7 @@ const SECTIONS: &[Section] = &[
     },
     Section {
         title: "Dependencies",
-        about: "Third-party crates that each cut of the workspace brings.",
+        about: "Third-party crates in the dependency tree of each selection of packages and features.",
         command: &["features", "--weigh"],
         keep: |_| true,
     },
@@ -127,7 +127,7 @@ pub(crate) fn task(arguments: &[String]) -> Result<(), String> {
     }
     if !unexplained.is_empty() {
         let rows = unexplained.join("\n  ");
-        return Err(format!("{SHORTFALLS} does not say why these fall short:\n  {rows}"));
+        return Err(format!("{SHORTFALLS} has no reason for these missed targets:\n  {rows}"));
     }
     let titles: Vec<&str> = SECTIONS.iter().map(|section| section.title).collect();
     fs::write(PAGE, page.text(&titles)).map_err(|error| format!("{PAGE}: {error}"))
@@ -158,7 +158,7 @@ impl Options {
 }
 
 impl Section {
-    /// What the command says, or said. A run is long, and what is missing may be only a reason.
+    /// The output of the command, or that of an earlier run: a run is long, and only a reason may be missing.
     fn said(&self, options: &Options) -> Result<String, String> {
         let folder = Workspace::load()?.target.join("figures");
         let file = folder.join(self.title.to_lowercase().replace(' ', "-")).with_extension("txt");
@@ -173,7 +173,7 @@ impl Section {
         Ok(said)
     }
 
-    /// What the command says on stdout, as far as it is kept, without the paths of this machine.
+    /// The kept lines of the command's stdout, without the paths of this machine.
     fn run(&self, options: &Options) -> Result<String, String> {
         let line = self.command_line();
         eprintln!("==> {}: {line}", self.title);
@@ -208,14 +208,14 @@ impl Section {
             self.command_line()
         );
         if !explained.is_empty() {
-            text.push_str("\nWhat falls short, and why:\n\n");
+            text.push_str("\nMissed targets:\n\n");
             text.extend(explained.iter().map(|(row, why)| format!("- **{row}**: {why}\n")));
         }
         text
     }
 }
 
-/// The lines that `keep` wants, without trailing space, at most one empty line in a row.
+/// The lines selected by `keep`, without trailing space, and at most one empty line in a row.
 fn kept(said: &str, keep: fn(&str) -> bool) -> String {
     let mut lines: Vec<&str> = said.lines().map(str::trim_end).filter(|line| keep(line)).collect();
     lines.dedup_by(|b, a| a.is_empty() && b.is_empty());
@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn without_data_the_search_is_left_alone() {
+    fn search_section_is_skipped_without_data() {
         let wanted = |text| {
             let options = Options::read(&words(text)).unwrap();
             SECTIONS.iter().filter(|section| options.wants(section)).count()
@@ -245,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_is_kept_stands_on_the_page() {
+    fn only_kept_lines_are_on_the_page() {
         let said = "pass one  \npass two\n\n\nresult: 2 passed  \n\n";
         assert_eq!(kept(said, |line| !line.starts_with("pass ")), "result: 2 passed");
     }

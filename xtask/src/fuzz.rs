@@ -1,9 +1,9 @@
-//! `cargo xtask fuzz`: every fuzz target for some seconds, on whatever compiler is there.
+//! `cargo xtask fuzz`: runs every fuzz target for some seconds, with any compiler.
 //!
-//! Plainly it is the test binary that `cargo xtask test` builds, with more time: no second build.
-//! `--guided` puts libFuzzer around the same targets, in a workspace of its own, and adds to the
-//! corpora what reached something new. The instrumentation is LLVM's and needs no nightly compiler;
-//! the sanitizers, which do, would look for what code without `unsafe` does not do.
+//! By default it runs the test binary that `cargo xtask test` builds, with more time. `--guided` runs the same targets
+//! under libFuzzer, in a separate workspace, and adds inputs with new coverage to the corpora. Coverage
+//! instrumentation comes from LLVM and does not need a nightly compiler. Sanitizers would, and look for errors that
+//! code without `unsafe` cannot have.
 
 use std::{
     fs,
@@ -18,7 +18,7 @@ use crate::{
 const HELP: &str = "cargo xtask fuzz [--seconds N] [--only TARGET]… [--seed N] [--guided]";
 const CORPORA: &str = "fuzz/corpus";
 
-/// What makes libFuzzer see which way an input took.
+/// The compiler flags for libFuzzer's coverage.
 const COVERAGE: &str = "-Cpasses=sancov-module \
     -Cllvm-args=-sanitizer-coverage-level=4 \
     -Cllvm-args=-sanitizer-coverage-inline-8bit-counters \
@@ -42,7 +42,7 @@ pub(crate) fn task(arguments: &[String]) -> Result<(), String> {
     let wishes = Wishes::parse(arguments)?;
     let known = targets(Path::new(CORPORA))?;
     if let Some(unknown) = wishes.only.iter().find(|name| !known.contains(name)) {
-        return Err(format!("there is no target `{unknown}`; there are {}", known.join(", ")));
+        return Err(format!("unknown target `{unknown}`; known targets: {}", known.join(", ")));
     }
     if wishes.guided { guided(&wishes, &known) } else { plain(&wishes) }
 }
@@ -69,7 +69,7 @@ impl Wishes {
     }
 }
 
-/// Each target has a corpus, which a test makes sure of.
+/// The target names: each has a corpus, which a test checks.
 fn targets(corpora: &Path) -> Result<Vec<String>, String> {
     let unreadable = |error| format!("cannot read {}: {error}", corpora.display());
     let files = fs::read_dir(corpora).and_then(Iterator::collect::<Result<Vec<_>, _>>);
@@ -82,7 +82,7 @@ fn targets(corpora: &Path) -> Result<Vec<String>, String> {
     Ok(names)
 }
 
-/// With the features of `cargo xtask test`, so that nothing is compiled twice.
+/// Uses the features of `cargo xtask test`, so that nothing is compiled twice.
 fn plain(wishes: &Wishes) -> Result<(), String> {
     let mut test = cargo(["test", "--workspace", "--all-features", "--test", "fuzz", "--"]);
     test.arg("--nocapture");
@@ -100,8 +100,8 @@ fn guided(wishes: &Wishes, known: &[String]) -> Result<(), String> {
     let target = Workspace::load()?.target.join("guided");
     let host = capture(std::process::Command::new("rustc").arg("-vV"))?;
     let host = host.lines().find_map(|line| line.strip_prefix("host: "));
-    let host = host.ok_or("rustc does not say what it builds for")?;
-    // A target that is named keeps the flags away from build scripts.
+    let host = host.ok_or("rustc did not print its host")?;
+    // With an explicit target, build scripts are compiled without the flags.
     let mut build = cargo(["build", "--release", "--target", host]);
     build.args(["--manifest-path", "fuzz/guided/Cargo.toml", "--target-dir"]).arg(&target);
     run(build.env("RUSTFLAGS", COVERAGE))?;
@@ -118,8 +118,8 @@ fn guided(wishes: &Wishes, known: &[String]) -> Result<(), String> {
     if failed.is_empty() { Ok(()) } else { Err(format!("these failed: {}", failed.join(", "))) }
 }
 
-/// One target: what it finds goes to a folder that the next run begins with, and the shortest of what
-/// covers as much to the corpus.
+/// Runs one target. Its findings go to a folder that the next run starts with, and the shortest inputs with the same
+/// coverage go to the corpus.
 fn explore(fuzzer: &Path, target: &Path, name: &str, wishes: &Wishes) -> Result<(), String> {
     let folder = |kind: &str| -> Result<PathBuf, String> {
         let folder = target.join(kind).join(name);
@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn wishes_are_read_and_what_is_none_is_named() {
+    fn fuzz_arguments_are_parsed_and_unknown_ones_are_named() {
         let wishes = parse("--seconds 5 --only a --only b --guided").unwrap();
         let only = vec!["a".to_owned(), "b".to_owned()];
         assert_eq!(wishes, Wishes { seconds: Some(5), seed: None, only, guided: true });

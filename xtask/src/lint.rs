@@ -1,4 +1,4 @@
-//! `cargo xtask lint`: how the code is written, as far as machines can tell.
+//! `cargo xtask lint`: runs rustfmt and clippy.
 
 use crate::{
     no_arguments,

@@ -1,8 +1,8 @@
-//! Lists that people keep in files: an entry a line, empty lines and those that begin with `#` left out.
+//! Parses hand-written lists: one entry per line, without empty lines and those that begin with `#`.
 
 use std::fs;
 
-/// The entries of the file at `path`, each as `entry` reads it. An error names the file.
+/// Reads the entries of the file at `path` with `entry`. An error names the file.
 pub(crate) fn load<T>(
     path: &str,
     entry: impl Fn(&str) -> Result<T, String>,
@@ -11,7 +11,7 @@ pub(crate) fn load<T>(
     parse(&text, entry).map_err(|error| format!("{path}: {error}"))
 }
 
-/// The same of a text.
+/// Reads the entries of a text.
 pub(crate) fn parse<T>(
     text: &str,
     entry: impl Fn(&str) -> Result<T, String>,
@@ -25,7 +25,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn remarks_are_no_entries_and_a_bad_entry_spoils_the_list() {
+    fn comments_are_skipped_and_an_invalid_entry_is_an_error() {
         let number = |line: &str| line.parse::<u8>().map_err(|error| format!("`{line}`: {error}"));
         assert_eq!(parse("# why\n\n 1 \n2\n", number), Ok(vec![1, 2]));
         assert!(parse("1\ntwo\n", number).unwrap_err().starts_with("`two`: "));

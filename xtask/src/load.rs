@@ -1,5 +1,5 @@
-//! `cargo xtask load`: many servers, many calls, and trouble. What follows the task's name is the program's own,
-//! but for `--page`, which writes `docs/load.md` from what earlier runs wrote down.
+//! `cargo xtask load`: runs `mcp-load`, the load and soak tests, with the given arguments. `--page` writes
+//! `docs/load.md` from the results of earlier runs.
 
 mod page;
 
@@ -9,34 +9,38 @@ use serde_json::Value;
 
 use crate::process::{cargo, run};
 
+const PAGE: &str = "docs/load.md";
+const LOAD: &str = "xtask/data/load.json";
+const SOAK: &str = "xtask/data/soak.json";
+
 pub(crate) fn task(arguments: &[String]) -> Result<(), String> {
     if arguments == ["--page"] {
-        return write_page(Path::new("docs"), false);
+        return write_page(Path::new("."), false);
     }
     let mut command = cargo(["run", "--quiet", "--package", "mcp-tests", "--bin", "mcp-load"]);
-    // The quick one is for CI, which has built everything for its tests already.
+    // `--quick` is for CI, which has built everything for its tests already.
     if !arguments.iter().any(|argument| argument == "--quick") {
         command.arg("--release");
     }
     run(command.arg("--").args(arguments))
 }
 
-/// Writes the page, or only says whether it would be another one.
-fn write_page(docs: &Path, only_compare: bool) -> Result<(), String> {
+/// Writes the page, or only compares it.
+fn write_page(root: &Path, only_compare: bool) -> Result<(), String> {
     let text = |name: &str| {
-        fs::read_to_string(docs.join(name)).map_err(|error| format!("docs/{name}: {error}"))
+        fs::read_to_string(root.join(name)).map_err(|error| format!("{name}: {error}"))
     };
     let figures = |name: &str| -> Result<Value, String> {
         let mut run: Value =
-            serde_json::from_str(&text(name)?).map_err(|error| format!("docs/{name}: {error}"))?;
+            serde_json::from_str(&text(name)?).map_err(|error| format!("{name}: {error}"))?;
         let rows = run["rows"].as_array().into_iter().flatten();
         let unavailable: u64 = rows.filter_map(|row| row["unavailable"].as_u64()).sum();
         run["unavailable"] = unavailable.into();
         Ok(run)
     };
-    let page = page::page(&figures("load.json")?, &figures("soak.json")?)?;
+    let page = page::page(&figures(LOAD)?, &figures(SOAK)?)?;
     if !only_compare {
-        return fs::write(docs.join("load.md"), page).map_err(|error| error.to_string());
+        return fs::write(root.join(PAGE), page).map_err(|error| error.to_string());
     }
-    if text("load.md")? == page { Ok(()) } else { Err("docs/load.md is another page".into()) }
+    if text(PAGE)? == page { Ok(()) } else { Err(format!("{PAGE} is out of date")) }
 }

@@ -1,17 +1,21 @@
-//! Everything CI does, runnable at home: `cargo xtask <task>`.
+//! Development tasks: `cargo xtask <task>`. CI runs the same tasks.
 //!
-//! A task is a file beside this one and a row of [`TASKS`]. It returns one sentence when it fails;
-//! what led to it has been printed by then.
+//! A task is a module and a row of [`TASKS`]. On failure it returns one sentence; details have been printed by then.
 
-#![expect(clippy::print_stdout, reason = "a developer's command: its stdout is nobody's transport")]
+#![expect(clippy::print_stdout, reason = "stdout is for the developer and not a transport")]
 
+mod api;
+mod attack;
 mod bench;
 mod bench_cli;
+mod book;
 mod ci;
 mod conformance;
 mod conformance_server;
 mod deny;
+mod dist;
 mod docs;
+mod examples;
 mod faults;
 mod features;
 mod figures;
@@ -20,9 +24,13 @@ mod lint;
 mod list;
 mod load;
 mod models;
+mod mutants;
+mod picture;
+mod pinned;
 mod platforms;
 mod process;
 mod refservers;
+mod release;
 mod search_eval;
 mod test;
 mod tidy;
@@ -34,7 +42,7 @@ use std::{env, process::ExitCode};
 /// Takes the arguments after the task's name; an error is one sentence.
 type Task = fn(&[String]) -> Result<(), String>;
 
-/// Name, one line of help, what it runs. In the order in which a newcomer wants to read them.
+/// Name, one line of help, function. The most useful ones for newcomers come first.
 const TASKS: &[(&str, &str, Task)] = &[
     (
         "test",
@@ -49,12 +57,33 @@ const TASKS: &[(&str, &str, Task)] = &[
     ),
     (
         "faults",
-        "every fault over every carrier, into docs/reliability.md: [--check] [names]",
+        "every fault over every transport, into docs/reliability.md: [--check] [names]",
         faults::task,
     ),
+    (
+        "attack",
+        "hostile servers under each sandbox profile, without a network: [--corpus DIR] [names]",
+        attack::task,
+    ),
     ("lint", "rustfmt in check mode, clippy with warnings denied", lint::task),
-    ("tidy", "layering, manifests, module docs, file sizes, leftovers", tidy::task),
+    (
+        "tidy",
+        "layering, import cycles, manifests, module docs, file sizes, leftovers; --lines counts",
+        tidy::task,
+    ),
     ("docs", "rustdoc with warnings denied: [cargo doc's own, such as --open]", docs::task),
+    ("book", "docs/ as a book: pages and links are checked; --build makes it", book::task),
+    ("picture", "docs/demo.svg, from a real run of `mcp demo`: [--check]", picture::task),
+    (
+        "api",
+        "the public API of each library, written to its api.txt: [--check] [-p PACKAGE]…",
+        api::task,
+    ),
+    (
+        "examples",
+        "the programs of examples/ and tests/neighbours/, built and run to their ends",
+        examples::task,
+    ),
     (
         "features",
         "each library with no, each and all of its features; dependency budgets: [--weigh]",
@@ -75,11 +104,7 @@ const TASKS: &[(&str, &str, Task)] = &[
         "every parser of foreign bytes against its fuzz target: --seconds N, [--help]",
         fuzz::task,
     ),
-    (
-        "bench",
-        "our client beside its peers, in a workspace of its own: [--help] [cli]",
-        bench::task,
-    ),
+    ("bench", "benchmarks of our client and its peers: [--help] [cli]", bench::task),
     (
         "load",
         "200 servers, 10,000 calls at once, a million calls: [--quick | --soak SECONDS] [--seed N] [--json FILE]",
@@ -88,19 +113,33 @@ const TASKS: &[(&str, &str, Task)] = &[
     ("models", "every order of threads and of events, where it matters", models::task),
     (
         "search-eval",
-        "how well tools are found, beside other searches: --data DIR, or --emit",
+        "quality of tool search compared with others: --data DIR, or --emit",
         search_eval::task,
     ),
-    ("figures", "runs what docs/figures.md quotes, and writes it: [--help]", figures::task),
+    ("figures", "runs the commands of docs/figures.md and writes it: [--help]", figures::task),
     ("deny", "licences, bans, sources and advisories, by cargo-deny: [its checks]", deny::task),
     (
-        "ci",
-        "what a pull request needs: lint, tidy, docs, test, features, deny if installed",
-        ci::task,
+        "dist",
+        "packages with the command, tried; with a prefix, crates to publish: [--quick] [--prefix mcph]",
+        dist::task,
     ),
+    (
+        "release",
+        "checks before a version is published, and its packages: [--tag vX.Y.Z]",
+        release::task,
+    ),
+    (
+        "mutants",
+        "whether tests notice broken guards: [--sample N] [--only PATH]… [--list]",
+        mutants::task,
+    ),
+    ("ci", "every step of .ci/run, or those named: [steps]", ci::task),
 ];
 
 fn main() -> ExitCode {
+    if let Some(code) = api::as_rustdoc() {
+        return code;
+    }
     let arguments: Vec<String> = env::args().skip(1).collect();
     match dispatch(&arguments) {
         Ok(()) => ExitCode::SUCCESS,
@@ -120,12 +159,14 @@ fn dispatch(arguments: &[String]) -> Result<(), String> {
         println!("{}", help());
         return Ok(());
     }
-    let (_, _, task) = TASKS
-        .iter()
-        .find(|(known, ..)| known == name)
-        .ok_or_else(|| format!("there is no task `{name}`; `cargo xtask` lists them"))?;
+    let task = find(name)?;
     workspace::enter()?;
     task(rest)
+}
+
+fn find(name: &str) -> Result<Task, String> {
+    let found = TASKS.iter().find(|(known, ..)| *known == name).map(|(_, _, task)| *task);
+    found.ok_or_else(|| format!("unknown task `{name}`; run `cargo xtask` for a list"))
 }
 
 fn help() -> String {
@@ -135,11 +176,11 @@ fn help() -> String {
     head.into_iter().chain(rows).collect::<Vec<_>>().join("\n")
 }
 
-/// For the tasks that take none: an argument that would be ignored is an error.
+/// For tasks without arguments: an argument that would be ignored is an error.
 fn no_arguments(arguments: &[String]) -> Result<(), String> {
     match arguments.first() {
         None => Ok(()),
-        Some(first) => Err(format!("this task takes no arguments, and got `{first}`")),
+        Some(first) => Err(format!("this task takes no arguments: `{first}`")),
     }
 }
 
@@ -158,6 +199,6 @@ mod tests {
     #[test]
     fn an_unknown_task_is_named() {
         let error = dispatch(&["frobnicate".to_owned()]).unwrap_err();
-        assert_eq!(error, "there is no task `frobnicate`; `cargo xtask` lists them");
+        assert_eq!(error, "unknown task `frobnicate`; run `cargo xtask` for a list");
     }
 }

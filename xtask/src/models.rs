@@ -1,5 +1,5 @@
-//! `cargo xtask models`: the places where threads meet, in every order they can take turns, and the life of a server
-//! in every order of events.
+//! `cargo xtask models`: model checks of concurrent code with every thread interleaving, and of the server lifecycle
+//! with every order of events.
 
 use crate::{
     no_arguments,
@@ -8,7 +8,7 @@ use crate::{
 
 pub(crate) fn task(arguments: &[String]) -> Result<(), String> {
     no_arguments(arguments)?;
-    // A directory of its own: the flag is for every crate, and must not cost the next ordinary build anything.
+    // A separate target directory: the flag applies to every crate and would invalidate ordinary builds.
     let models = [
         "test",
         "--target-dir",
@@ -18,6 +18,7 @@ pub(crate) fn task(arguments: &[String]) -> Result<(), String> {
         "mcp-client",
         "-p",
         "mcp-transport",
+        "--features=mcp-transport/ws",
     ];
     run(cargo(models).arg("model::").env("RUSTFLAGS", "--cfg mcp_loom"))?;
     run(&mut cargo(["test", "-p", "mcp-bridge", "--lib", "lifecycle::model::"]))

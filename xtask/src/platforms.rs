@@ -1,7 +1,7 @@
-//! `cargo xtask platforms`: the libraries and the command on the systems that CI does not run on.
+//! `cargo xtask platforms`: checks the libraries and the command for systems that CI does not run on.
 //!
-//! Nothing is linked or run: the compiler and clippy look at the code that is meant for each system. What is
-//! built on C (the cryptography of TLS) needs a compiler for that system; without one the rest is looked at.
+//! Only clippy runs, for each target. Crates with C code (the cryptography of TLS) need a C compiler for the target;
+//! without one the other crates are checked.
 
 use std::{env, path::Path, process::Command};
 
@@ -12,7 +12,7 @@ use crate::{
 
 struct Target {
     name: &'static str,
-    /// A C compiler that would do, if it is in the PATH.
+    /// A suitable C compiler, if it is in the PATH.
     compiler: Option<&'static str>,
 }
 
@@ -22,20 +22,33 @@ const TARGETS: &[Target] = &[
     Target { name: "aarch64-apple-darwin", compiler: None },
 ];
 
-/// All that is shipped, whole.
+/// All published packages with all features.
 const EVERYTHING: &[&str] =
     &["--workspace", "--exclude=mcp-tests", "--exclude=xtask", "--all-features"];
 
-/// The cuts that need no C compiler.
+/// The selections that do not need a C compiler.
 const WITHOUT_C: &[&[&str]] = &[
-    &["--package=mcp-jsonrpc", "--package=mcp-config", "--package=mcp-search", "--all-features"],
+    &[
+        "--package=mcp-safe",
+        "--package=mcp-jsonrpc",
+        "--package=mcp-types",
+        "--package=mcp-tool",
+        "--package=mcp-providers",
+        "--package=mcp-config",
+        "--package=mcp-search",
+        "--package=mcp-schema",
+        "--package=mcp-sandbox",
+        "--all-features",
+    ],
     &[
         "--package=mcp-transport",
         "--package=mcp-client",
         "--package=mcp-bridge",
+        "--package=mcp-server",
+        "--package=mcp-gateway",
         "--no-default-features",
-        "--features=mcp-transport/stdio,mcp-transport/testing,mcp-client/stdio,mcp-client/skills",
-        "--features=mcp-bridge/stdio,mcp-bridge/validate,mcp-bridge/serve-http",
+        "--features=mcp-transport/stdio,mcp-transport/record,mcp-transport/testing,mcp-client/stdio,mcp-client/skills",
+        "--features=mcp-bridge/stdio,mcp-bridge/validate,mcp-server/http,mcp-gateway/stdio",
     ],
     &["--package=mcp-auth", "--no-default-features"],
 ];
@@ -77,14 +90,14 @@ fn check(target: &str, cut: &[&str]) -> Result<(), String> {
     run(clippy.args(cut).args(["--", "-Dwarnings"]))
 }
 
-/// The one that was named, one that everybody calls the same, or the system's own on that system.
+/// Whether a C compiler is configured, found under its usual name, or the system's own for this target.
 fn has_compiler(target: &Target) -> bool {
     let is_here = target.name.contains(env::consts::OS)
         || (target.name.contains("apple") && env::consts::OS == "macos");
     is_here || env::var_os(variable(target.name)).is_some() || target.compiler.is_some_and(exists)
 }
 
-/// Where the `cc` crate looks for a compiler.
+/// The variable in which the `cc` crate looks for a compiler.
 fn variable(target: &str) -> String {
     format!("CC_{}", target.replace('-', "_"))
 }
@@ -94,7 +107,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_compiler_of_this_system_is_not_asked_for() {
+    fn native_target_needs_no_cross_compiler() {
         let here = TARGETS.iter().filter(|target| target.name.contains(env::consts::OS));
         assert!(here.clone().all(has_compiler), "{}", here.count());
     }
@@ -105,11 +118,11 @@ mod tests {
     }
 
     #[test]
-    fn without_c_there_is_no_tls() {
+    fn selections_without_c_do_not_include_tls() {
         for cut in WITHOUT_C {
             let line = cut.join(" ");
             for heavy in ["/http", "/ws", "reqwest", "oauth"] {
-                let found = line.replace("serve-http", "").contains(heavy);
+                let found = line.replace("mcp-server/http", "").contains(heavy);
                 assert!(!found, "{line}: {heavy}");
             }
         }

@@ -1,7 +1,10 @@
-//! The published MCP programs that our tests talk to, installed into the target directory.
+//! Installs the published MCP programs used by tests into the target directory.
 //!
-//! An installation is whole when its stamp, written last, names the pinned versions and the place.
-//! Anything else (another version, an interrupted run, a moved folder) is removed and redone.
+//! An installation is complete when its stamp, written last, names the pinned versions and the folder. Anything else
+//! (another version, an interrupted run, a moved folder) is removed and installed again.
+
+#[cfg(test)]
+mod tests;
 
 use std::{
     fs::{self, File},
@@ -16,25 +19,25 @@ use crate::process::{capture, exists};
 /// One set of programs from one package registry.
 #[derive(Debug)]
 pub(crate) struct Kit {
-    /// The environment variable that tells tests where the programs are.
+    /// The environment variable that passes the folder of the programs to tests.
     pub(crate) variable: &'static str,
     /// The kit's folder in the target directory.
     folder: &'static str,
     /// The folder with the programs, inside the kit's folder.
     programs: &'static str,
-    /// What must be there after an installation, inside the folder of programs.
+    /// Files that must exist after an installation, inside the folder of programs.
     offers: &'static [&'static str],
     packages: &'static [&'static str],
-    /// The manifest and the lockfile of those who pin what their packages pull in, too.
+    /// The manifest and lock file of kits that also pin transitive dependencies.
     locked: Option<Locked>,
     installer: fn(&Kit, &Path) -> Result<(), String>,
-    /// The programs needed to install it, then those needed to run it.
+    /// The programs needed to install the kit, then those needed to run it.
     install_tools: &'static [&'static str],
     run_tools: &'static [&'static str],
 }
 
-/// What npm needs to install the same everywhere. Without addresses of a registry: whoever
-/// installs has their own.
+/// The files that npm needs for a reproducible installation. They contain no registry URLs, so that each machine
+/// can use its own registry.
 #[derive(Clone, Copy, Debug)]
 struct Locked {
     manifest: &'static str,
@@ -43,7 +46,7 @@ struct Locked {
 
 /// The kits that `cargo xtask test` uses.
 pub(crate) const TEST_KITS: &[Kit] =
-    &[NODE_SERVERS, PYTHON_SERVERS, PYTHON_WEBSOCKET, NODE_OIDC, NODE_CLIENTS];
+    &[NODE_SERVERS, PYTHON_SERVERS, PYTHON_WEBSOCKET, NODE_OIDC, NODE_CLIENTS, PROVIDER_TYPES];
 
 /// The kits that `cargo xtask conformance` uses: the servers of the matrix.
 pub(crate) const MATRIX_KITS: &[Kit] =
@@ -90,7 +93,7 @@ const PYTHON_SERVERS: Kit = Kit {
     } else {
         &["python", "mcp-server-time", "mcp-server-git", "mcp-server-fetch"]
     },
-    // The SDK is what the servers are built with; naming it pins it for our own scripts.
+    // The servers depend on the SDK; naming it pins it for our scripts as well.
     packages: &[
         "mcp-server-time==2026.10.19",
         "mcp-server-git==2026.10.19",
@@ -100,7 +103,7 @@ const PYTHON_SERVERS: Kit = Kit {
     ..PYTHON_KIT
 };
 
-/// An authorization server, and what drives a browser through its pages. The browser is the system's.
+/// An authorization server, and a driver for the system's browser.
 const NODE_OIDC: Kit = Kit {
     variable: "MCP_OIDC",
     folder: "oidc",
@@ -110,7 +113,7 @@ const NODE_OIDC: Kit = Kit {
     ..NODE_SERVERS
 };
 
-/// Clients that nobody here wrote, for the gateway. They want a newer Node.js than most machines have.
+/// Third-party clients for the gateway. They need a newer Node.js than most machines have.
 pub(crate) const NODE_CLIENTS: Kit = Kit {
     variable: "MCP_CLIENTS",
     folder: "clients",
@@ -132,7 +135,27 @@ pub(crate) const NODE_CLIENTS: Kit = Kit {
     ..NODE_SERVERS
 };
 
-/// Both generations of the TypeScript SDK, for our own scripts.
+/// The types that model providers publish for their APIs, and a compiler to check payloads.
+const PROVIDER_TYPES: Kit = Kit {
+    variable: "MCP_PROVIDER_TYPES",
+    folder: "provider-types",
+    programs: "node_modules",
+    offers: &[
+        "@anthropic-ai/sdk/package.json",
+        "@google/genai/package.json",
+        "openai/package.json",
+        "typescript/bin/tsc",
+    ],
+    packages: &[
+        "@anthropic-ai/sdk@1.9.0",
+        "@google/genai@3.1.0",
+        "openai@7.55.0",
+        "typescript@7.0.2",
+    ],
+    ..NODE_SERVERS
+};
+
+/// Both generations of the TypeScript SDK, for our scripts.
 const NODE_SDKS: Kit = Kit {
     variable: "MCP_TSREF",
     folder: "tsref",
@@ -161,7 +184,7 @@ const PYTHON_WEBSOCKET: Kit = Kit {
     ..PYTHON_KIT
 };
 
-/// What every virtual environment has in common.
+/// The common part of all virtual environments.
 const PYTHON_KIT: Kit = Kit {
     variable: "",
     folder: "",
@@ -179,12 +202,12 @@ const PYTHON: &str = if cfg!(windows) { "python" } else { "python3" };
 const STAMP: &str = "xtask-stamp";
 
 impl Kit {
-    /// The folder whose programs are the servers.
+    /// The folder with the programs of the kit.
     pub(crate) fn programs(&self, target: &Path) -> PathBuf {
         target.join(self.folder).join(self.programs)
     }
 
-    /// Whether exactly the pinned versions are there, whole.
+    /// Whether exactly the pinned versions are completely installed.
     pub(crate) fn is_installed(&self, target: &Path) -> bool {
         let folder = target.join(self.folder);
         let programs = folder.join(self.programs);
@@ -192,8 +215,7 @@ impl Kit {
             && self.offers.iter().all(|program| programs.join(program).exists())
     }
 
-    /// Installs from scratch. Prints when it begins and ends; the installer's own words only when
-    /// it fails.
+    /// Installs from scratch. Prints a line at the beginning and the end; the installer's output only if it fails.
     pub(crate) fn install(&self, target: &Path) -> Result<(), String> {
         let folder = target.join(self.folder);
         let lock = self.lock(target).map_err(|error| self.failed("lock", &error))?;
@@ -214,7 +236,7 @@ impl Kit {
             .map_err(|error| self.failed("stamp", &error))?;
         if !self.is_installed(target) {
             return Err(format!(
-                "what was installed in {} lacks one of {}",
+                "the installation in {} lacks one of {}",
                 self.folder,
                 self.offers.join(", ")
             ));
@@ -224,13 +246,19 @@ impl Kit {
         Ok(())
     }
 
-    /// Versions, and the place: scripts of a virtual environment hold its absolute path.
+    /// The first missing program that is needed to run the kit, or to install it if it is not installed.
+    pub(crate) fn missing_tool(&self, target: &Path) -> Option<&'static str> {
+        let to_install = if self.is_installed(target) { &[] } else { self.install_tools };
+        self.run_tools.iter().chain(to_install).copied().find(|tool| !exists(tool))
+    }
+
+    /// Versions and folder: scripts of a virtual environment contain its absolute path.
     fn stamp(&self, folder: &Path) -> String {
         let lockfile = self.locked.map_or("", |locked| locked.lockfile);
         format!("{}\n{}\n{lockfile}", self.packages.join("\n"), folder.display())
     }
 
-    /// Beside the folder and not inside it, since the folder is removed under the lock.
+    /// Next to the folder and not inside, because the folder is removed under the lock.
     fn lock(&self, target: &Path) -> io::Result<File> {
         fs::create_dir_all(target)?;
         let file = File::create(target.join(format!("{}.lock", self.folder)))?;
@@ -243,8 +271,7 @@ impl Kit {
     }
 }
 
-/// Which of `kits` are not there yet. Fails with one sentence when something is not there to run
-/// the kits, or to install what is missing.
+/// The kits that are not installed. Fails if a program is missing that is needed to run or install them.
 pub(crate) fn missing<'a>(kits: &[&'a Kit], target: &Path) -> Result<Vec<&'a Kit>, String> {
     let missing: Vec<&Kit> = kits.iter().copied().filter(|kit| !kit.is_installed(target)).collect();
     require_tools(kits, &missing)?;
@@ -272,7 +299,7 @@ fn require(tool: &str) -> Result<(), String> {
 }
 
 fn npm(kit: &Kit, folder: &Path) -> Result<(), String> {
-    // No scripts: the packages need none, and a test run should not execute a stranger's.
+    // Without install scripts: the packages do not need them, and tests should not run third-party scripts.
     let mut command = Command::new(NPM);
     let flags = ["--ignore-scripts", "--no-audit", "--no-fund", "--prefix"];
     match kit.locked {
@@ -288,126 +315,11 @@ fn npm(kit: &Kit, folder: &Path) -> Result<(), String> {
 }
 
 fn pip(kit: &Kit, folder: &Path) -> Result<(), String> {
-    // Fails where the distribution splits the module off; the tail that is printed says so.
+    // Fails if the distribution packages the module separately; the printed output explains that.
     capture(Command::new(PYTHON).args(["-m", "venv"]).arg(folder))?;
     let python = folder.join(if cfg!(windows) { "Scripts/python" } else { "bin/python" });
     // Wheels only, for the same reason as npm's `--ignore-scripts`.
     let mut command = Command::new(python);
     command.args(["-m", "pip", "install", "--no-input", "--disable-pip-version-check"]);
     capture(command.arg("--only-binary=:all:").args(kit.packages)).map(drop)
-}
-
-#[cfg(test)]
-mod tests {
-    use std::{env, process};
-
-    use super::*;
-
-    /// A folder that goes when the test ends, however it ends.
-    struct Scratch(PathBuf);
-
-    impl Scratch {
-        fn new(name: &str) -> Self {
-            let folder = env::temp_dir().join(format!("xtask-{name}-{}", process::id()));
-            fs::create_dir_all(&folder).unwrap();
-            Self(folder)
-        }
-    }
-
-    impl Drop for Scratch {
-        fn drop(&mut self) {
-            let _ = fs::remove_dir_all(&self.0);
-        }
-    }
-
-    const FAKE: Kit = Kit {
-        variable: "FAKE",
-        folder: "fake",
-        programs: "bin",
-        offers: &["server"],
-        packages: &["server@1"],
-        locked: None,
-        installer: |kit, folder| {
-            assert!(!folder.join("leftover").exists(), "installed over an old attempt");
-            fs::create_dir(folder.join("bin")).unwrap();
-            fs::write(folder.join("bin/server"), kit.packages.join(" ")).unwrap();
-            Ok(())
-        },
-        install_tools: &[],
-        run_tools: &[],
-    };
-
-    #[test]
-    fn an_installation_is_done_once() {
-        let target = Scratch::new("once");
-        let installs_twice = Kit { installer: |_, _| Err("installed again".into()), ..FAKE };
-        assert!(!FAKE.is_installed(&target.0));
-        FAKE.install(&target.0).unwrap();
-        assert!(FAKE.is_installed(&target.0));
-        installs_twice.install(&target.0).unwrap();
-    }
-
-    #[test]
-    fn a_failed_installation_is_redone_from_scratch() {
-        let target = Scratch::new("failed");
-        let fails = Kit {
-            installer: |_, folder| {
-                fs::write(folder.join("leftover"), "").unwrap();
-                Err("no network".into())
-            },
-            ..FAKE
-        };
-        assert_eq!(fails.install(&target.0), Err("no network".into()));
-        assert!(!FAKE.is_installed(&target.0));
-        FAKE.install(&target.0).unwrap();
-        assert!(FAKE.is_installed(&target.0));
-    }
-
-    #[test]
-    fn other_versions_and_lost_programs_are_not_an_installation() {
-        let target = Scratch::new("versions");
-        FAKE.install(&target.0).unwrap();
-        let newer = Kit { packages: &["server@2"], ..FAKE };
-        assert!(!newer.is_installed(&target.0));
-        newer.install(&target.0).unwrap();
-        assert_eq!(
-            fs::read_to_string(newer.programs(&target.0).join("server")).unwrap(),
-            "server@2"
-        );
-        fs::remove_file(newer.programs(&target.0).join("server")).unwrap();
-        assert!(!newer.is_installed(&target.0));
-    }
-
-    #[test]
-    fn another_lockfile_is_another_installation() {
-        let target = Scratch::new("locked");
-        FAKE.install(&target.0).unwrap();
-        let locked = Some(Locked { manifest: "{}", lockfile: "{}" });
-        assert!(!Kit { locked, ..FAKE }.is_installed(&target.0));
-    }
-
-    #[test]
-    fn the_suite_is_locked_to_the_versions_it_names_and_to_no_registry() {
-        let Locked { manifest, lockfile } = SUITE.locked.unwrap();
-        for package in SUITE.packages {
-            let (name, version) = package.rsplit_once('@').unwrap();
-            assert!(manifest.contains(name) && manifest.contains(version), "{package}");
-        }
-        assert!(!lockfile.contains("\"resolved\""));
-    }
-
-    #[test]
-    fn an_installer_that_leaves_a_program_out_is_an_error() {
-        let target = Scratch::new("absent");
-        let forgets = Kit { installer: |_, _| Ok(()), ..FAKE };
-        let error = forgets.install(&target.0).unwrap_err();
-        assert_eq!(error, "what was installed in fake lacks one of server");
-    }
-
-    #[test]
-    fn a_missing_tool_is_one_sentence_with_a_way_out() {
-        let error = require("no-such-program-anywhere").unwrap_err();
-        assert!(error.starts_with("`no-such-program-anywhere` does not run here"), "{error}");
-        assert!(error.ends_with("`cargo xtask test --rust-only`"), "{error}");
-    }
 }

@@ -1,14 +1,14 @@
-//! `cargo xtask search-eval`: how well `mcp-search` finds tools, beside what others would use.
+//! `cargo xtask search-eval`: measures how well `mcp-search` finds tools, compared with alternatives.
 //!
-//! `--data DIR` measures every data set below `DIR`; `--emit --catalog C --queries Q --k 10` writes
-//! the ids found as JSON lines, for others to score.
+//! `--data DIR` measures every data set below `DIR`; `--emit --catalog C --queries Q --k 10` writes the found ids as
+//! JSON lines, for scoring elsewhere.
 
 use std::{
     path::{Path, PathBuf},
     process::Command,
 };
 
-/// The peers live in a workspace of their own, which may not be at hand.
+/// The alternatives are in a separate workspace that may not be built.
 const PEERS: &str = "bench/search/target/release/search-bench";
 
 /// Runs the task.
@@ -17,7 +17,7 @@ pub(crate) fn task(args: &[String]) -> Result<(), String> {
     command.args(["run", "--release", "--quiet", "--package", "mcp-search"]);
     if let Some(at) = args.iter().position(|arg| arg == "--emit") {
         let rest = args.iter().enumerate().filter(|(n, _)| *n != at).map(|(_, arg)| arg);
-        command.args(["--bin", "mcp-search-rank", "--"]).args(rest);
+        command.args(["--example", "rank", "--"]).args(rest);
         return succeed(&mut command);
     }
     command.args(["--example", "evaluate", "--"]).args(args);

@@ -1,10 +1,14 @@
-//! `cargo xtask tidy`: the promises of this workspace that no compiler checks.
+//! `cargo xtask tidy`: checks the rules of this workspace that the compiler does not.
 
 mod code;
 mod features;
 mod layers;
+mod lines;
 mod manifest;
+mod modules;
+mod placement;
 mod source;
+mod steps;
 
 use std::{fmt, fs, path::Path};
 
@@ -14,7 +18,7 @@ use crate::{
     workspace::{Package, Workspace},
 };
 
-/// Something to mend, printed as `path: what is wrong`, with the line where there is one.
+/// A violation, printed as `path: message`, with the line if there is one.
 #[derive(Debug, PartialEq)]
 struct Finding {
     path: String,
@@ -42,7 +46,10 @@ impl fmt::Display for Finding {
 }
 
 pub(crate) fn task(arguments: &[String]) -> Result<(), String> {
-    no_arguments(arguments)?;
+    let counts_lines = arguments == ["--lines"];
+    if !counts_lines {
+        no_arguments(arguments)?;
+    }
     let workspace = Workspace::load()?;
     let files = files()?;
     let mut findings = layers::check(&workspace.packages);
@@ -51,14 +58,22 @@ pub(crate) fn task(arguments: &[String]) -> Result<(), String> {
     }
     let mut sources = Vec::new();
     for path in &files {
-        // What is not text has no lines to judge.
+        // Binary files are not checked.
         if let Some(text) = read(&workspace.root.join(path))? {
             findings.extend(source::check(path, &text));
             sources.push(features::Source { path: path.clone(), text });
         }
     }
+    if counts_lines {
+        println!("{}", lines::report(&sources));
+        return Ok(());
+    }
     let table = sources.iter().find(|source| source.path == features::TABLE);
     findings.extend(table.map(|table| features::check(&table.text, &sources)).unwrap_or_default());
+    findings.extend(modules::check(&sources));
+    let script = sources.iter().find(|source| source.path == steps::SCRIPT);
+    findings.extend(script.map(|script| steps::check(&script.text)).unwrap_or_default());
+    findings.extend(placement::check(&sources));
     for finding in &findings {
         println!("{finding}");
     }
@@ -74,11 +89,26 @@ pub(crate) fn task(arguments: &[String]) -> Result<(), String> {
 
 fn check_package(package: &Package, root: &Path) -> Result<Vec<Finding>, String> {
     let folder = root.join(&package.folder);
-    let manifest = read(&folder.join("Cargo.toml"))?.unwrap_or_default();
-    Ok(manifest::check(package, &manifest, folder.join("README.md").is_file()))
+    let is_the_roots = |name: &&str| -> Result<bool, String> {
+        let (ours, roots) = (read(&folder.join(name))?, read(&root.join(name))?);
+        Ok(ours.is_some() && ours == roots)
+    };
+    let mut licences = Vec::new();
+    for name in manifest::LICENCES {
+        if is_the_roots(name)? {
+            licences.push(*name);
+        }
+    }
+    let files = manifest::Files {
+        manifest: read(&folder.join("Cargo.toml"))?.unwrap_or_default(),
+        library: read(&folder.join("src/lib.rs"))?,
+        has_readme: folder.join("README.md").is_file(),
+        licences,
+    };
+    Ok(manifest::check(package, &files))
 }
 
-/// What git tracks, and what it would track once added.
+/// The files that git tracks or would add.
 fn files() -> Result<Vec<String>, String> {
     let mut git = std::process::Command::new("git");
     git.args(["ls-files", "-z", "--cached", "--others", "--exclude-standard"]);
@@ -86,7 +116,7 @@ fn files() -> Result<Vec<String>, String> {
     Ok(list.split_terminator('\0').map(str::to_owned).collect())
 }
 
-/// The file's text; nothing for a file that is not UTF-8, or is deleted but still in the index.
+/// The text of a file; `None` if it is not UTF-8, or deleted but still in the index.
 fn read(path: &Path) -> Result<Option<String>, String> {
     if !path.is_file() {
         return Ok(None);

@@ -1,7 +1,6 @@
-//! `cargo xtask versions`: the oldest compiler and the oldest dependencies that the manifests promise.
+//! `cargo xtask versions`: checks the minimum compiler and dependency versions of the manifests.
 //!
-//! Both are promises to whoever depends on us and cannot update today, and nothing else in CI would notice
-//! when they break: it has one compiler and one lock file.
+//! The rest of CI would not notice when they break, because it has one compiler and one lock file.
 
 use std::{
     env, fs,
@@ -15,7 +14,7 @@ use crate::{
     workspace::Workspace,
 };
 
-/// What is published: tests and tools may want more.
+/// The published packages; tests and tools may need newer versions.
 const SHIPPED: &[&str] = &[
     "check",
     "--quiet",
@@ -57,7 +56,7 @@ pub(crate) fn task(arguments: &[String]) -> Result<(), String> {
     Ok(())
 }
 
-/// Selects the least version of each direct dependency, in a copy: the lock file here stays as it is.
+/// Selects the minimum version of each direct dependency in a copy, so that the lock file does not change.
 fn minimal(workspace: &Workspace, nightly: &str) -> Result<(), String> {
     let copy = workspace.target.join("versions-copy");
     let listed = capture(Command::new("git").args([
@@ -77,7 +76,7 @@ fn minimal(workspace: &Workspace, nightly: &str) -> Result<(), String> {
     run(check.args(SHIPPED).arg("--locked"))
 }
 
-/// Copies one file, unless the copy is the same: what has not changed is not compiled again.
+/// Copies a file unless the copy is equal, so that unchanged files are not compiled again.
 fn put(root: &Path, copy: &Path, file: &str) -> Result<(), String> {
     let told = |error: std::io::Error| format!("could not copy {file}: {error}");
     let (from, to) = (root.join(file), copy.join(file));
@@ -89,7 +88,7 @@ fn put(root: &Path, copy: &Path, file: &str) -> Result<(), String> {
     fs::write(&to, text).map_err(told)
 }
 
-/// The least compiler by the workspace's manifest.
+/// The minimum compiler version of the workspace's manifest.
 fn oldest_compiler(manifest: &str) -> Result<String, String> {
     let line = manifest.lines().find_map(|line| line.strip_prefix("rust-version = "));
     let version = line.map(|line| line.trim().trim_matches('"').to_owned());
@@ -101,7 +100,7 @@ fn toolchains() -> Vec<String> {
     listed.lines().filter_map(|line| line.split_whitespace().next()).map(str::to_owned).collect()
 }
 
-/// `1.89` is `1.89.0-x86_64-unknown-linux-gnu`, and is not `1.8`.
+/// `1.89` matches `1.89.0-x86_64-unknown-linux-gnu`, and `1.8` does not.
 fn toolchain<'a>(all: &'a [String], wanted: &str) -> Option<&'a String> {
     all.iter().find(|name| {
         name.strip_prefix(wanted)
@@ -112,7 +111,7 @@ fn toolchain<'a>(all: &'a [String], wanted: &str) -> Option<&'a String> {
 fn rustup(toolchain: &str, program: &str, target: &PathBuf) -> Command {
     let mut command = Command::new("rustup");
     command.args(["run", toolchain, program]).env("CARGO_TARGET_DIR", target);
-    // Set by the cargo that runs us, for its own compiler.
+    // Set by the cargo that runs xtask, for its own compiler.
     command.env_remove("CARGO").env_remove("RUSTC").env_remove("RUSTUP_TOOLCHAIN");
     command
 }

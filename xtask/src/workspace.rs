@@ -1,4 +1,4 @@
-//! What cargo knows about this workspace, reduced to what the tasks ask.
+//! The parts of `cargo metadata` that the tasks use.
 
 use std::{
     env,
@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::process::{capture, cargo};
 
-/// Our packages and where things are.
+/// Our packages and folders.
 #[derive(Debug)]
 pub(crate) struct Workspace {
     pub(crate) root: PathBuf,
@@ -17,14 +17,22 @@ pub(crate) struct Workspace {
     pub(crate) packages: Vec<Package>,
 }
 
-/// One of our own packages.
+/// One of our packages.
 #[derive(Debug, Default)]
 pub(crate) struct Package {
     pub(crate) name: String,
     /// The package's folder, relative to the root, with `/` between its parts.
     pub(crate) folder: String,
     pub(crate) description: Option<String>,
+    pub(crate) version: String,
     pub(crate) license: Option<String>,
+    pub(crate) repository: Option<String>,
+    pub(crate) homepage: Option<String>,
+    pub(crate) documentation: Option<String>,
+    pub(crate) keywords: Vec<String>,
+    pub(crate) categories: Vec<String>,
+    /// `[package.metadata.docs.rs] all-features`.
+    pub(crate) documents_all_features: bool,
     pub(crate) is_published: bool,
     pub(crate) is_library: bool,
     pub(crate) features: Vec<String>,
@@ -41,7 +49,7 @@ impl Workspace {
     /// Reads the output of `cargo metadata`.
     pub(crate) fn parse(json: &str) -> Result<Self, String> {
         let metadata: Value = serde_json::from_str(json)
-            .map_err(|error| format!("cargo metadata is not what it was: {error}"))?;
+            .map_err(|error| format!("unexpected output of cargo metadata: {error}"))?;
         let root = PathBuf::from(text(&metadata, "workspace_root")?);
         let target = PathBuf::from(text(&metadata, "target_directory")?);
         let packages = array(&metadata, "packages")
@@ -65,8 +73,15 @@ impl Package {
             name: text(json, "name")?,
             folder: parts.map(|part| part.to_string_lossy()).collect::<Vec<_>>().join("/"),
             description: optional("description"),
+            version: optional("version").unwrap_or_default(),
             license: optional("license"),
-            // `publish = false` is an empty list of registries, no restriction is null.
+            repository: optional("repository"),
+            homepage: optional("homepage"),
+            documentation: optional("documentation"),
+            keywords: texts(json, "keywords"),
+            categories: texts(json, "categories"),
+            documents_all_features: json["metadata"]["docs"]["rs"]["all-features"] == true,
+            // `publish = false` is an empty list of registries; the default is null.
             is_published: json["publish"].is_null(),
             is_library: array(json, "targets")
                 .any(|target| array(target, "kind").any(|kind| kind == "lib")),
@@ -81,9 +96,15 @@ impl Package {
     }
 }
 
-/// Makes the workspace's root the current directory, wherever `cargo xtask` was called.
+/// The version of one of our packages.
+pub(crate) fn version(workspace: &Workspace, name: &str) -> Result<String, String> {
+    let package = workspace.package(name).ok_or_else(|| format!("unknown package {name}"))?;
+    Ok(package.version.clone())
+}
+
+/// Makes the workspace root the current directory, from any working directory.
 pub(crate) fn enter() -> Result<(), String> {
-    // Asked at run time first: a clone that was moved keeps its built xtask.
+    // At run time first: a moved clone keeps its built xtask.
     let manifest = env::var_os("CARGO_MANIFEST_DIR").map(PathBuf::from);
     let folder = manifest.unwrap_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")));
     let root = folder.parent().unwrap_or(&folder);
@@ -92,7 +113,11 @@ pub(crate) fn enter() -> Result<(), String> {
 
 fn text(json: &Value, key: &str) -> Result<String, String> {
     let found = json[key].as_str().map(str::to_owned);
-    found.ok_or_else(|| format!("cargo metadata has no text `{key}` where it used to"))
+    found.ok_or_else(|| format!("cargo metadata lacks the string `{key}`"))
+}
+
+fn texts(json: &Value, key: &str) -> Vec<String> {
+    array(json, key).filter_map(Value::as_str).map(str::to_owned).collect()
 }
 
 fn array<'a>(json: &'a Value, key: &str) -> impl Iterator<Item = &'a Value> {
@@ -108,7 +133,8 @@ mod tests {
         let workspace = Workspace::parse(
             r#"{"workspace_root": "/w", "target_directory": "/w/target", "packages": [{
                 "name": "mcp-a", "manifest_path": "/w/crates/mcp-a/Cargo.toml",
-                "description": "a", "license": null, "publish": null,
+                "description": "a", "license": null, "publish": null, "keywords": ["mcp"],
+                "metadata": {"docs": {"rs": {"all-features": true}}},
                 "targets": [{"kind": ["lib"]}, {"kind": ["test"]}],
                 "features": {"default": [], "http": []},
                 "dependencies": [{"name": "bytes", "kind": null}, {"name": "mcp-b", "kind": "dev"}]
@@ -118,6 +144,8 @@ mod tests {
         let package = workspace.package("mcp-a").unwrap();
         assert_eq!(package.folder, "crates/mcp-a");
         assert_eq!(package.license, None);
+        assert_eq!((package.keywords.len(), package.categories.len()), (1, 0));
+        assert!(package.documents_all_features);
         assert!(package.is_library && package.is_published);
         assert_eq!(package.features, ["default", "http"]);
         assert_eq!(package.dependencies, ["bytes", "mcp-b"]);

@@ -11,8 +11,8 @@ use std::{
 
 use bench_worker::{Contender, Era, Reach, Server};
 use bytes::BytesMut;
-use mcp_bridge::{Bridge, BridgeOptions, CallContext, RawJson, ServerConfig, ServerState, Tool};
-use mcp_config::{EraPin, Stdio, Transport};
+use mcp_bridge::{Bridge, BridgeOptions, CallContext, RawJson, ServerConfig, Tool};
+use mcp_config::{Stdio, Transport, model::EraPin};
 
 static HOST: OnceLock<Bridge> = OnceLock::new();
 static SERVERS: AtomicUsize = AtomicUsize::new(0);
@@ -45,9 +45,9 @@ impl Contender for Bridged {
             Era::Legacy => Some(EraPin::Legacy),
             Era::Modern => Some(EraPin::Modern),
         };
-        host().add_server(config);
-        host().connect(&name);
-        let connected = |status: &mcp_bridge::ServerStatus| status.state == ServerState::Connected;
+        host().add_server_as_written(config);
+        let _ = host().connect(&name);
+        let connected = |status: &mcp_bridge::ServerStatus| status.state.is_connected();
         host().wait_for(&name, connected).await.expect("a server");
         let turn = host().snapshot();
         let own = turn.tools().iter().find(|tool| tool.spec().server() == Some(&name));
@@ -67,7 +67,7 @@ impl Contender for Bridged {
     }
 
     async fn close(self) {
-        host().remove_server(&self.name).await;
+        let _ = host().remove_server(&self.name).await;
     }
 
     fn decode_call(_: BytesMut) -> usize {

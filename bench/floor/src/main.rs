@@ -16,10 +16,10 @@ use crate::{http::Session, pipe::Process, requests::Requests, ws::Socket};
 
 struct Floor {
     requests: &'static Requests,
-    way: Way,
+    way: ServerRoute,
 }
 
-enum Way {
+enum ServerRoute {
     Pipe(Process),
     Http(Session),
     Ws(Socket),
@@ -28,9 +28,9 @@ enum Way {
 impl Floor {
     async fn ask(&self, request: &'static str) -> Bytes {
         match &self.way {
-            Way::Pipe(process) => process.ask(request).await.freeze(),
-            Way::Http(session) => session.ask(request).await,
-            Way::Ws(socket) => socket.ask(request).await,
+            ServerRoute::Pipe(process) => process.ask(request).await.freeze(),
+            ServerRoute::Http(session) => session.ask(request).await,
+            ServerRoute::Ws(socket) => socket.ask(request).await,
         }
     }
 }
@@ -40,10 +40,10 @@ impl Contender for Floor {
         let requests = Requests::of(server.era);
         let way = match server.reach {
             Reach::Start { program, args } => {
-                Way::Pipe(Process::start(program, args, requests).await)
+                ServerRoute::Pipe(Process::start(program, args, requests).await)
             }
-            Reach::Http { url } => Way::Http(Session::open(&url, requests).await),
-            Reach::Ws { url } => Way::Ws(Socket::open(&url, requests).await),
+            Reach::Http { url } => ServerRoute::Http(Session::open(&url, requests).await),
+            Reach::Ws { url } => ServerRoute::Ws(Socket::open(&url, requests).await),
         };
         Self { requests, way }
     }
@@ -59,18 +59,18 @@ impl Contender for Floor {
 
     async fn close(self) {
         match self.way {
-            Way::Pipe(process) => process.close().await,
-            Way::Http(_) => {}
-            Way::Ws(socket) => socket.close().await,
+            ServerRoute::Pipe(process) => process.close().await,
+            ServerRoute::Http(_) => {}
+            ServerRoute::Ws(socket) => socket.close().await,
         }
     }
 
     async fn call_many(self: Arc<Self>, tool: &'static str, depth: usize, calls: usize) {
         let request = self.requests.call(tool);
         match &self.way {
-            Way::Pipe(process) => process.ask_many(request, depth, calls).await,
-            Way::Ws(socket) => socket.ask_many(request, depth, calls).await,
-            Way::Http(_) => bench_worker::call_many(self, tool, depth, calls).await,
+            ServerRoute::Pipe(process) => process.ask_many(request, depth, calls).await,
+            ServerRoute::Ws(socket) => socket.ask_many(request, depth, calls).await,
+            ServerRoute::Http(_) => bench_worker::call_many(self, tool, depth, calls).await,
         }
     }
 

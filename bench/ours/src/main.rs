@@ -4,8 +4,8 @@ use std::{process::ExitCode, sync::OnceLock};
 
 use bench_worker::{Contender, Era, Reach, Server};
 use bytes::BytesMut;
-use mcp_client::{CallToolResult, Client, ClientOptions, Content, EraChoice, RawJson, Tool};
-use mcp_jsonrpc::Reply;
+use mcp_client::{CallToolResult, Client, ClientOptions, Content, EraChoice, RawJson, types::Tool};
+use mcp_jsonrpc::wire::Reply;
 use mcp_transport::{Connect, Http, HttpClient, HttpOptions, Stdio, StdioOptions, Ws, WsOptions};
 use serde::Deserialize;
 

@@ -4,10 +4,12 @@
 mod remote;
 mod stdio;
 
-use crate::worker::{BRIDGE, Contender, FLOOR, OURS, RMCP, TUNED};
+use crate::worker::{BRIDGE, Contender, FLOOR, OURS, RMCP, SERDE_JSON, TUNED};
 
 /// Who takes part over a pipe: rmcp has nothing to be tuned there.
 const OVER_STDIO: &[Contender] = &[FLOOR, OURS, RMCP];
+/// Where our own deserializer has to show what it is for.
+const DECODERS: &[Contender] = &[FLOOR, OURS, RMCP, SERDE_JSON];
 /// Where a host feels what is on top of a client.
 const WITH_BRIDGE: &[Contender] = &[FLOOR, OURS, RMCP, BRIDGE];
 const OVER_HTTP: &[Contender] = &[FLOOR, OURS, RMCP, TUNED];
@@ -69,11 +71,19 @@ const CPU: Figure = figure("cpu_us", "CPU us", Better::Lower, &[]);
 /// The workloads whose name contains `only`.
 pub(crate) fn chosen(only: Option<&str>) -> Result<Vec<&'static Workload>, String> {
     let text = only.unwrap_or_default();
-    let all = || [stdio::WORKLOADS, remote::WORKLOADS].into_iter().flatten();
     let chosen: Vec<_> = all().filter(|workload| workload.name.contains(text)).collect();
     if chosen.is_empty() {
         let names: Vec<_> = all().map(|workload| workload.name).collect();
         return Err(format!("no workload is called like {text}; there are: {}", names.join("; ")));
     }
     Ok(chosen)
+}
+
+/// The workload of exactly this name.
+pub(crate) fn named(name: &str) -> Result<&'static Workload, String> {
+    all().find(|workload| workload.name == name).ok_or_else(|| format!("no workload is {name}"))
+}
+
+fn all() -> impl Iterator<Item = &'static Workload> {
+    [stdio::WORKLOADS, remote::WORKLOADS].into_iter().flatten()
 }

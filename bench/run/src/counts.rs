@@ -11,13 +11,15 @@ use crate::{
 };
 
 /// A valgrind tool and the line in which it reports its total.
-struct Tool {
+pub(crate) struct Tool {
     args: &'static [&'static str],
-    unit: &'static str,
+    pub(crate) unit: &'static str,
     /// What the number in the report stands between.
     before: &'static str,
     after: &'static str,
 }
+
+pub(crate) const TOOLS: [Tool; 2] = [INSTRUCTIONS, ALLOCATIONS];
 
 const INSTRUCTIONS: Tool = Tool {
     args: &["--tool=callgrind", "--callgrind-out-file=/dev/null"],
@@ -34,14 +36,15 @@ const ALLOCATIONS: Tool = Tool {
 };
 
 pub(crate) fn run(options: &Options) -> Result<(), String> {
-    let workers = Workers::find()?;
+    let workers = Workers::find(&options.contenders())?;
     let mut rows = Vec::new();
     for workload in catalogue::chosen(options.only.as_deref())? {
         let Some(lengths) = workload.counts else { continue };
-        for (index, tool) in [INSTRUCTIONS, ALLOCATIONS].iter().enumerate() {
+        let contenders = options.contenders_of(workload);
+        for (index, tool) in TOOLS.iter().enumerate() {
             eprintln!("counting {} of {}", tool.unit, workload.name);
             let mut values = [None; CONTENDERS.len()];
-            for &contender in workload.contenders {
+            for &contender in &contenders {
                 let run = Run { program: workers.program(contender), contender, workload, tool };
                 values[contender] = Some(run.per_operation(lengths)?);
             }
@@ -59,15 +62,15 @@ pub(crate) fn run(options: &Options) -> Result<(), String> {
 }
 
 /// One program under one tool.
-struct Run<'a> {
-    program: &'a Path,
-    contender: Contender,
-    workload: &'a Workload,
-    tool: &'a Tool,
+pub(crate) struct Run<'a> {
+    pub(crate) program: &'a Path,
+    pub(crate) contender: Contender,
+    pub(crate) workload: &'a Workload,
+    pub(crate) tool: &'a Tool,
 }
 
 impl Run<'_> {
-    fn per_operation(&self, (short, long): (usize, usize)) -> Result<f64, String> {
+    pub(crate) fn per_operation(&self, (short, long): (usize, usize)) -> Result<f64, String> {
         let (few, of_few) = self.total(short)?;
         let (many, of_many) = self.total(long)?;
         Ok((many - few) / (of_many - of_few))
@@ -76,7 +79,10 @@ impl Run<'_> {
     /// What one run took in all, and the operations it says it made, warm-up included.
     fn total(&self, iterations: usize) -> Result<(f64, f64), String> {
         let mut command = Command::new("valgrind");
+        // Nothing of the environment may change what is counted, least of all a proxy.
         command
+            .env_clear()
+            .envs(std::env::var_os("PATH").map(|path| ("PATH", path)))
             .args(self.tool.args)
             .arg(self.program)
             .args(self.workload.args)

@@ -2,10 +2,12 @@
 //!
 //! ```text
 //! bench-run [speed] [--quick] [--only TEXT] [--rounds N] [--json FILE]
-//! bench-run --callgrind [--only TEXT]      instructions and allocations per operation
+//! bench-run counts [--only TEXT]           instructions and allocations per operation, by valgrind
+//! bench-run counts --check | --write       those of the key paths, against or into counts.txt
 //! bench-run size                           crates, bytes and build time of a minimal client
 //! ```
 
+mod baseline;
 mod catalogue;
 mod counts;
 mod size;
@@ -14,6 +16,11 @@ mod table;
 mod worker;
 
 use std::{path::PathBuf, process::ExitCode};
+
+use crate::{
+    catalogue::Workload,
+    worker::{CONTENDERS, Contender},
+};
 
 const USAGE: &str = "\
 usage: bench-run [speed | counts | size | all] [options]
@@ -25,6 +32,9 @@ options:
   --quick        fewer and shorter rounds: half a minute instead of three
   --callgrind    the same as `counts`
   --only TEXT    only workloads whose name contains TEXT
+  --who LIST     only these contenders, with commas between
+  --check        `counts` of a dozen key paths, compared with counts.txt
+  --write        the same, written to counts.txt
   --rounds N     this many rounds
   --json FILE    also write the medians of `speed` there";
 
@@ -33,8 +43,28 @@ options:
 struct Options {
     quick: bool,
     only: Option<String>,
+    /// Nobody else takes part.
+    who: Option<Vec<Contender>>,
+    baseline: Option<baseline::Mode>,
     rounds: Option<usize>,
     json: Option<PathBuf>,
+}
+
+impl Options {
+    fn takes_part(&self, contender: Contender) -> bool {
+        self.who.as_ref().is_none_or(|who| who.contains(&contender))
+    }
+
+    /// Those who take part in any workload.
+    fn contenders(&self) -> Vec<Contender> {
+        (0..CONTENDERS.len()).filter(|&contender| self.takes_part(contender)).collect()
+    }
+
+    /// Those who take part in this one.
+    fn contenders_of(&self, workload: &Workload) -> Vec<Contender> {
+        let all = workload.contenders.iter().copied();
+        all.filter(|&contender| self.takes_part(contender)).collect()
+    }
 }
 
 fn main() -> ExitCode {
@@ -57,6 +87,9 @@ fn run() -> Result<(), String> {
             "--quick" => options.quick = true,
             "--callgrind" => modes.push("counts"),
             "--only" => options.only = Some(value()?),
+            "--who" => options.who = Some(contenders_named(&value()?)?),
+            "--check" => options.baseline = Some(baseline::Mode::Check),
+            "--write" => options.baseline = Some(baseline::Mode::Write),
             "--rounds" => options.rounds = Some(value()?.parse().map_err(|_| USAGE)?),
             "--json" => options.json = Some(value()?.into()),
             "--help" | "-h" => {
@@ -70,6 +103,12 @@ fn run() -> Result<(), String> {
             _ => return Err(format!("unknown argument {arg}\n{USAGE}")),
         }
     }
+    if let Some(mode) = options.baseline {
+        return match &modes[..] {
+            ["counts"] => baseline::run(mode),
+            _ => Err(format!("--check and --write go with `counts`\n{USAGE}")),
+        };
+    }
     if modes.is_empty() {
         modes.push("speed");
     }
@@ -81,4 +120,11 @@ fn run() -> Result<(), String> {
         }
     }
     Ok(())
+}
+
+fn contenders_named(list: &str) -> Result<Vec<Contender>, String> {
+    let place = |name: &str| CONTENDERS.iter().position(|known| *known == name);
+    list.split(',')
+        .map(|name| place(name).ok_or_else(|| format!("there is no contender {name}")))
+        .collect()
 }

@@ -36,7 +36,7 @@ pub(crate) fn run() -> Result<(), String> {
         unit,
         better: Better::Lower,
         targets: HALF,
-        values: [None, Some(of(&ours)), Some(of(&rmcp)), None, None],
+        values: [None, Some(of(&ours)), Some(of(&rmcp)), None, None, None],
     };
     let rows = [
         row("dependencies", "crates", |cost| cost.crates),

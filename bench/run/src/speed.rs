@@ -12,15 +12,15 @@ use crate::{
     Options,
     catalogue::{self, Workload},
     table::{self, Row},
-    worker::{CONTENDERS, Workers},
+    worker::{CONTENDERS, Contender, Workers},
 };
 
 /// Samples by workload, contender and figure.
 type Samples = HashMap<(&'static str, usize, &'static str), Vec<f64>>;
 
 pub(crate) fn run(options: &Options) -> Result<(), String> {
-    let workers = Workers::find()?;
     let workloads = catalogue::chosen(options.only.as_deref())?;
+    let workers = Workers::find(&options.contenders())?;
     let rounds = options.rounds.unwrap_or(if options.quick { 5 } else { 15 }).max(1);
     // However slow the machine, the run ends; fewer rounds are said so.
     let (share, least) = if options.quick { (2, 35) } else { (9, 160) };
@@ -30,7 +30,8 @@ pub(crate) fn run(options: &Options) -> Result<(), String> {
     let mut done = 0;
     while done < rounds && (done == 0 || begun.elapsed() < limit) {
         for workload in &workloads {
-            measure(&workers, workload, options.quick, done, &mut samples)?;
+            let contenders = options.contenders_of(workload);
+            measure(&workers, workload, &contenders, (options.quick, done), &mut samples)?;
         }
         done += 1;
         eprint!("\rround {done} of {rounds}, {} s ", begun.elapsed().as_secs());
@@ -50,12 +51,11 @@ pub(crate) fn run(options: &Options) -> Result<(), String> {
 fn measure(
     workers: &Workers,
     workload: &'static Workload,
-    quick: bool,
-    round: usize,
+    contenders: &[Contender],
+    (quick, round): (bool, usize),
     samples: &mut Samples,
 ) -> Result<(), String> {
     let iterations = if quick { workload.quick } else { workload.iterations };
-    let contenders = workload.contenders;
     for turn in 0..contenders.len() {
         let contender = contenders[(turn + round) % contenders.len()];
         let figures = workers

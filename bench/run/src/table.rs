@@ -2,7 +2,7 @@
 
 use crate::{
     catalogue::{Better, Target},
-    worker::{BRIDGE, CONTENDERS, Contender, FLOOR, OURS, RMCP, TUNED},
+    worker::{BRIDGE, CONTENDERS, Contender, FLOOR, OURS, RMCP, SERDE_JSON, TUNED},
 };
 
 /// One figure of every contender.
@@ -68,11 +68,17 @@ pub(crate) fn print(title: &str, rows: &[Row]) {
     let who: Vec<Contender> = (0..CONTENDERS.len())
         .filter(|&who| who < TUNED || rows.iter().any(|row| row.values[who].is_some()))
         .collect();
-    let ratios: Vec<_> =
-        [(FLOOR, RMCP), (OURS, RMCP), (OURS, TUNED), (OURS, FLOOR), (BRIDGE, RMCP)]
-            .into_iter()
-            .filter(|(one, other)| who.contains(one) && who.contains(other))
-            .collect();
+    let ratios: Vec<_> = [
+        (FLOOR, RMCP),
+        (OURS, RMCP),
+        (OURS, TUNED),
+        (OURS, FLOOR),
+        (BRIDGE, RMCP),
+        (OURS, SERDE_JSON),
+    ]
+    .into_iter()
+    .filter(|(one, other)| who.contains(one) && who.contains(other))
+    .collect();
     let mut header = vec![title.to_owned(), String::new()];
     header.extend(who.iter().map(|&who| CONTENDERS[who].to_owned()));
     header.extend(ratios.iter().map(|&(a, b)| format!("{}:{}", CONTENDERS[a], CONTENDERS[b])));
@@ -145,7 +151,8 @@ pub(crate) fn median(values: &mut [f64]) -> Option<f64> {
 mod tests {
     use super::*;
 
-    fn row(values: [Option<f64>; 4], better: Better, targets: &'static [Target]) -> Row {
+    fn row(some: [Option<f64>; 4], better: Better, targets: &'static [Target]) -> Row {
+        let values = std::array::from_fn(|who| some.get(who).copied().flatten());
         Row { name: String::new(), unit: "", better, targets, values }
     }
 

@@ -12,7 +12,7 @@ use std::{
 pub(crate) type Contender = usize;
 
 /// The contenders in the order of the table's columns.
-pub(crate) const CONTENDERS: [&str; 5] = ["floor", "ours", "rmcp", "tuned", "bridge"];
+pub(crate) const CONTENDERS: [&str; 6] = ["floor", "ours", "rmcp", "tuned", "bridge", "serde-json"];
 
 pub(crate) const FLOOR: Contender = 0;
 pub(crate) const OURS: Contender = 1;
@@ -21,6 +21,9 @@ pub(crate) const RMCP: Contender = 2;
 pub(crate) const TUNED: Contender = 3;
 /// Our bridge on top of our client.
 pub(crate) const BRIDGE: Contender = 4;
+
+/// Our members read by `serde_json`: only decodes.
+pub(crate) const SERDE_JSON: Contender = 5;
 
 /// Named figures of one run.
 pub(crate) type Figures = HashMap<String, f64>;
@@ -35,7 +38,8 @@ pub(crate) struct Workers {
 }
 
 impl Workers {
-    pub(crate) fn find() -> Result<Self, String> {
+    /// The programs of `contenders`, which must have been built. The others need not exist.
+    pub(crate) fn find(contenders: &[Contender]) -> Result<Self, String> {
         let us = std::env::current_exe().map_err(|error| error.to_string())?;
         let programs: Vec<_> = CONTENDERS
             .iter()
@@ -43,7 +47,8 @@ impl Workers {
             .map(|(contender, name)| if contender == TUNED { CONTENDERS[RMCP] } else { name })
             .map(|name| us.with_file_name(format!("bench-{name}")))
             .collect();
-        if let Some(missing) = programs.iter().find(|program| !program.exists()) {
+        let mut wanted = contenders.iter().map(|&contender| &programs[contender]);
+        if let Some(missing) = wanted.find(|program| !program.exists()) {
             return Err(format!(
                 "{} is missing; build the whole workspace: cargo build --release",
                 missing.display()

@@ -1,4 +1,4 @@
-//! The peers with the contract of `mcp-search-rank`, so that its evaluation can measure them.
+//! The peers with the contract of the example `rank` of mcp-search, so that its evaluation can measure them.
 
 use std::{fs, path::Path, time::Instant};
 

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use mcp_search::{Card, CountTokens, Estimate};
+use mcp_search::{Card, cost::{CountTokens, Estimate}};
 use serde_json::json;
 use tiktoken_rs::{CoreBPE, cl100k_base, o200k_base};
 

@@ -6,6 +6,6 @@ mod payload;
 mod scan;
 
 pub use crate::{
-    payload::{ToolList, large_result, line, small_result},
+    payload::{ToolList, large_result, line, plain_result, small_result, structured_result},
     scan::Request,
 };

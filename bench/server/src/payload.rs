@@ -72,6 +72,29 @@ pub fn large_result() -> String {
     format!(r#"{{"content":[{{"type":"text","text":"{text}"}}],"isError":false}}"#)
 }
 
+/// The same size without a single escape.
+pub fn plain_result() -> String {
+    let text = Words::default().prose(1 << 20);
+    format!(r#"{{"content":[{{"type":"text","text":"{text}"}}],"isError":false}}"#)
+}
+
+/// A short text beside 1 MiB of records for programs.
+pub fn structured_result() -> String {
+    let mut words = Words::default();
+    let mut records = String::with_capacity((1 << 20) + 256);
+    while records.len() < 1 << 20 {
+        let comma = if records.is_empty() { "" } else { "," };
+        let (id, name, path) = (records.len(), words.prose(12), words.prose(40));
+        let _ = write!(
+            records,
+            r#"{comma}{{"id":{id},"name":"{name}","path":"/srv/{path}","size":1.5e3,"open":true,"tags":["a","b"],"owner":null}}"#
+        );
+    }
+    format!(
+        r#"{{"content":[{{"type":"text","text":"records"}}],"structuredContent":{{"records":[{records}]}},"isError":false}}"#
+    )
+}
+
 /// The line that carries `result` as the answer to `id`, newline included.
 pub fn line(id: &str, result: &str) -> String {
     format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"result\":{result}}}\n")

@@ -32,7 +32,7 @@ pub(crate) struct Options {
     pub(crate) iterations: usize,
     /// Calls in flight.
     pub(crate) depth: usize,
-    /// `small`, `large`, or `list` where a workload can do either.
+    /// `small`, `large`, `plain`, `structured`, or `list` where a workload can do either.
     pub(crate) what: String,
     /// Connections to hold.
     pub(crate) servers: usize,

@@ -6,7 +6,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use bench_server::{ToolList, large_result, line, small_result};
+use bench_server::{ToolList, large_result, line, plain_result, small_result, structured_result};
 use bytes::BytesMut;
 use tokio::runtime::{Builder, Runtime};
 
@@ -237,6 +237,8 @@ fn decode<C: Contender>(options: &Options) -> Figures {
     let (result, decode): (_, fn(BytesMut) -> usize) = match options.what.as_str() {
         "list" => (list.result(), C::decode_list),
         "large" => (large_result(), C::decode_call),
+        "plain" => (plain_result(), C::decode_call),
+        "structured" => (structured_result(), C::decode_call),
         _ => (small_result(), C::decode_call),
     };
     const WARM_UP: usize = 2;

@@ -1,21 +1,21 @@
-//! What a host may want to tell its user, as it happens.
+//! Authentication events that a host can show to its user.
 
 use std::{fmt, path::PathBuf, sync::Arc};
 
-/// Something worth telling. No event carries a secret or text from a server.
+/// An authentication event. No event carries a secret or text from a server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum AuthEvent {
-    /// The keyring does not work here, so secrets go to a file. Told once.
+    /// The keyring does not work on this machine, so secrets are kept in a file. Reported once.
     KeyringUnavailable {
-        /// Why, in our words.
+        /// The reason, in our own words.
         reason: String,
-        /// Where secrets are kept instead.
+        /// The file that holds the secrets.
         file: PathBuf,
     },
-    /// The file with the secrets could not be read. It was moved, not overwritten.
+    /// The secrets file was damaged. It was moved, not overwritten.
     SecretsSetAside {
-        /// Where it is now.
+        /// The new path of the damaged file.
         kept: PathBuf,
     },
     /// A user has logged in to a server.
@@ -32,7 +32,7 @@ pub enum AuthEvent {
     NotStored {
         /// The server's signature.
         server: String,
-        /// Why, in our words.
+        /// The reason, in our own words.
         reason: String,
     },
     /// The login has ended, and the user has to log in again.
@@ -44,7 +44,7 @@ pub enum AuthEvent {
 
 type Listener = dyn Fn(&AuthEvent) + Send + Sync;
 
-/// Who is told. The default tells nobody but the log.
+/// A callback for [`AuthEvent`]s. By default events are only logged.
 #[derive(Clone, Default)]
 pub struct OnEvent(Option<Arc<Listener>>);
 

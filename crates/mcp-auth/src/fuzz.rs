@@ -1,5 +1,5 @@
-//! Targets for the fuzzer, which is in the `fuzz` folder of the workspace. Not part of the API.
+//! Fuzz targets, run by the workspace's `fuzz` folder. Not part of the API.
 //!
-//! Each takes any bytes and panics if something does not hold that should.
+//! Each accepts arbitrary bytes and panics if a property does not hold.
 
 pub use crate::oauth::fuzz::{authorize_url, callback, metadata, tokens};

@@ -1,49 +1,49 @@
-//! The HTTP that logins need: one small request, one small answer.
+//! The HTTP client trait for login requests.
 
+mod guarded;
 #[cfg(feature = "reqwest")]
-pub(crate) mod reqwest;
+mod reqwest;
 
 use std::{fmt, time::Duration};
 
-use mcp_transport::{BoxFuture, ErrorClass};
+pub use mcp_transport::net::FetchError as HttpError;
+use mcp_transport::{BoxFuture, net::Guard};
 use zeroize::Zeroizing;
 
-use crate::{
-    guard::{Blocked, Guard},
-    secret::Secret,
-};
+#[cfg(feature = "reqwest")]
+pub use self::reqwest::ReqwestClient;
+use crate::secret::Secret;
 
-/// Sends one request and reads the whole answer. A test double is a dozen lines.
+/// Sends one request and reads the whole response.
 pub trait HttpClient: Send + Sync + fmt::Debug {
     /// Sends `request`.
     ///
-    /// Redirects are not followed: they are answers like any other. The answer is cut off with an error at
-    /// the limits of the request, and [`HttpRequest::guard`] is asked about each address before it is
-    /// connected to.
+    /// Redirects are returned, not followed. A response that exceeds the limits of the request is an error.
+    /// Every address must pass [`HttpRequest::guard`] before it is connected to.
     fn send(&self, request: HttpRequest) -> BoxFuture<'_, Result<HttpResponse, HttpError>>;
 }
 
 /// One request. `Debug` shows neither query, headers nor body.
 #[non_exhaustive]
 pub struct HttpRequest {
-    /// In capitals.
+    /// The method, in upper case.
     pub method: &'static str,
-    /// Where to.
+    /// The URL.
     pub url: String,
-    /// Names in lower case, and values.
+    /// Header names, in lower case, and values.
     pub headers: Vec<(&'static str, Secret)>,
-    /// Nothing when it is empty.
+    /// The body. Empty for none.
     pub body: Secret,
-    /// Which addresses may be connected to.
+    /// Decides which addresses may be connected to.
     pub guard: Guard,
-    /// The most bytes the body of the answer may have.
+    /// The largest accepted response body, in bytes.
     pub most_bytes: usize,
-    /// How long it may take in all.
+    /// The time limit for the whole exchange.
     pub time_limit: Duration,
 }
 
 impl HttpRequest {
-    /// A request without headers and body.
+    /// Creates a request without headers and body.
     pub fn new(method: &'static str, url: impl Into<String>, guard: Guard) -> Self {
         Self {
             method,
@@ -73,24 +73,24 @@ impl fmt::Debug for HttpRequest {
     }
 }
 
-/// One answer. `Debug` shows its status and size.
+/// One response. `Debug` shows its status and size.
 #[non_exhaustive]
 pub struct HttpResponse {
-    /// The status.
+    /// The status code.
     pub status: u16,
-    /// Names in lower case, and values.
+    /// Header names, in lower case, and values.
     pub headers: Vec<(String, String)>,
-    /// All of it.
+    /// The whole body.
     pub body: Zeroizing<Vec<u8>>,
 }
 
 impl HttpResponse {
-    /// This answer.
+    /// Creates a response.
     pub fn new(status: u16, headers: Vec<(String, String)>, body: Vec<u8>) -> Self {
         Self { status, headers, body: Zeroizing::new(body) }
     }
 
-    /// The first header of this name, in lower case.
+    /// Returns the first header named `name`, which must be in lower case.
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
     }
@@ -102,50 +102,5 @@ impl fmt::Debug for HttpResponse {
             .field("status", &self.status)
             .field("bytes", &self.body.len())
             .finish_non_exhaustive()
-    }
-}
-
-/// Why there is no answer.
-#[derive(Debug)]
-#[non_exhaustive]
-pub enum HttpError {
-    /// The address is off limits; nothing was sent.
-    Blocked(Blocked),
-    /// No connection, or it broke.
-    Unreachable(Option<Box<dyn std::error::Error + Send + Sync>>),
-    /// It took longer than this.
-    TimedOut(Duration),
-    /// The answer has more bytes than this.
-    TooLarge(usize),
-}
-
-impl HttpError {
-    /// Whose move it is.
-    pub fn class(&self) -> ErrorClass {
-        match self {
-            Self::Unreachable(_) | Self::TimedOut(_) => ErrorClass::Transient,
-            Self::Blocked(_) | Self::TooLarge(_) => ErrorClass::Permanent,
-        }
-    }
-}
-
-impl fmt::Display for HttpError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Blocked(_) => f.write_str("the address is off limits"),
-            Self::Unreachable(_) => f.write_str("it cannot be reached"),
-            Self::TimedOut(limit) => write!(f, "no answer within {} s", limit.as_secs()),
-            Self::TooLarge(most) => write!(f, "the answer has more than {most} bytes"),
-        }
-    }
-}
-
-impl std::error::Error for HttpError {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match self {
-            Self::Blocked(why) => Some(why),
-            Self::Unreachable(Some(cause)) => Some(&**cause),
-            _ => None,
-        }
     }
 }

@@ -1,73 +1,52 @@
-//! Credentials for MCP servers over HTTP: how they are obtained, renewed, kept, and never shown.
+//! OAuth and static credentials for MCP servers over HTTP: obtained, renewed and stored without being shown.
 //!
-//! Two types implement [`Authorize`](mcp_transport::Authorize): [`StaticAuth`] for credentials that somebody
-//! configured, and `OAuth` (feature `oauth`) for those that are logged in for. Both keep their secrets in a
-//! [`Vault`]: a [`SecretStore`] with locks that hold between processes.
+//! Two types implement [`Authorize`](mcp_transport::Authorize): [`StaticAuth`] for configured credentials, and
+//! `OAuth` (feature `oauth`) for credentials obtained by a login. Both keep their secrets in a [`Vault`](store::Vault): a
+//! [`SecretStore`](store::SecretStore) with locks between processes.
 //!
-//! The protocol is plain functions and state (`oauth/`), tried out without a socket; the network is behind
-//! `HttpClient`, the person behind `Interact`. This crate knows no MCP method, and starts no process but the
-//! browser and the helpers it was given.
+//! The OAuth protocol is plain functions and state (`oauth/`) that tests drive without a socket. Requests go through
+//! the `HttpClient` trait, by default the `GuardedClient` of `mcp-transport`; the user is reached through `Interact`.
+//! This crate does not implement MCP methods, and it starts no process except the browser and the configured helper commands.
 
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
+mod credentials;
 #[cfg(feature = "oauth")]
-mod browser;
+mod error;
 mod event;
-mod fixed;
 #[cfg(feature = "__fuzz")]
 #[doc(hidden)]
 pub mod fuzz;
 #[cfg(feature = "oauth")]
-mod guard;
-mod helper;
+pub mod http;
 #[cfg(feature = "oauth")]
-mod http;
-#[cfg(feature = "oauth")]
-mod interact;
-mod lock;
-mod needs_auth;
+pub mod interact;
 #[cfg(feature = "oauth")]
 mod oauth;
 mod origin;
 mod secret;
-mod source;
-mod store;
+mod setters;
+pub mod store;
 
-#[cfg(feature = "reqwest")]
-pub use crate::http::reqwest::{OnConnect, ReqwestClient, Resolve};
-#[cfg(any(feature = "keyring", feature = "keyutils"))]
-pub use crate::store::keyring::KeyringStore;
+pub use crate::{
+    credentials::{Helper, HelperError, HelperOptions, Source, SourceError, StaticAuth},
+    event::{AuthEvent, OnEvent},
+    secret::Secret,
+};
 #[cfg(feature = "oauth")]
 pub use crate::{
-    browser::open_browser,
-    guard::{Blocked, Guard, Zone},
-    http::{HttpClient, HttpError, HttpRequest, HttpResponse},
-    interact::{
-        DeviceCode, Interact, InteractError, Redirect, Verdict, Visit,
-        loopback::{LoopbackBrowser, OpenPage, Shown, Tell},
-        paste::{AskForUrl, Paste, ShowCode},
-        redirect::RedirectUri,
-    },
+    error::{InteractError, LoginError, Refusal},
     oauth::{
-        OAuth,
-        client::{ClientProof, PreRegistered},
-        dpop::Dpop,
-        error::{LoginError, Refusal},
-        jwt::SigningKey,
-        options::{Enterprise, Grant, OAuthOptions},
-        revoke::Logout,
+        ClientProof, Dpop, Enterprise, Grant, Logout, OAuth, OAuthOptions, PreRegistered,
+        SigningKey,
     },
 };
-pub use crate::{
-    event::{AuthEvent, OnEvent},
-    fixed::StaticAuth,
-    helper::{Helper, HelperError, HelperOptions},
-    needs_auth::NeedsAuth,
-    secret::Secret,
-    source::{Source, SourceError},
-    store::{
-        Key, SecretStore, StoreError, StoreMode, chain::ChainStore, file::FileStore,
-        memory::MemoryStore, signature, vault::Vault,
-    },
-};
+
+/// Restricts the addresses that login requests may connect to.
+#[cfg(feature = "oauth")]
+pub mod guard {
+    pub use mcp_transport::net::{Blocked, Guard, GuardedClient, OnConnect, Resolve, Zone};
+}
 
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]

@@ -1,8 +1,8 @@
-//! Where a credential may go: to the scheme, host and port it was made for.
+//! Compares origins: a credential is sent only to the scheme, host and port it was made for.
 
 use url::Url;
 
-/// The URL as HTTP has it: a WebSocket begins as a request to the same place.
+/// Parses `url` as HTTP. A WebSocket URL becomes the URL of its opening HTTP request.
 pub(crate) fn web(url: &str) -> Option<Url> {
     let mut url = Url::parse(url).ok()?;
     let scheme = match url.scheme() {
@@ -14,12 +14,12 @@ pub(crate) fn web(url: &str) -> Option<Url> {
     url.has_host().then_some(url)
 }
 
-/// The origin of a URL with a host, or nothing.
+/// Returns the origin of a URL, or `None` for a URL without a host.
 pub(crate) fn origin(url: &str) -> Option<String> {
     Some(web(url)?.origin().ascii_serialization())
 }
 
-/// Whether two URLs name the same place. Two that name none do not.
+/// Whether two URLs have the same origin. URLs without a host never match.
 pub(crate) fn same_origin(one: &str, other: &str) -> bool {
     origin(one).is_some_and(|one| origin(other) == Some(one))
 }
@@ -39,7 +39,7 @@ mod tests {
     }
 
     #[test]
-    fn a_web_socket_is_where_its_first_request_goes() {
+    fn web_socket_url_has_the_origin_of_its_http_request() {
         assert!(same_origin("https://a.test/x", "wss://a.test:443/y"));
         assert!(same_origin("ws://a.test/x", "http://a.test:80/y"));
         assert!(same_origin("wss://a.test:8443/x", "https://a.test:8443"));

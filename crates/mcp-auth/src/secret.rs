@@ -1,11 +1,11 @@
-//! A credential that cannot be printed by accident.
+//! A secret that cannot be printed by accident.
 
 use std::fmt;
 
 use zeroize::Zeroizing;
 
-/// A credential. It has no `Display` and no `Serialize`, `Debug` says nothing, and its memory is wiped
-/// when it is dropped: reading it is visible at the call site.
+/// A secret string without `Display` or `Serialize`. `Debug` hides the text, and the memory is wiped on drop.
+/// Call [`expose`](Self::expose) to read it, so that every use is visible at the call site.
 ///
 /// ```
 /// use mcp_auth::Secret;
@@ -18,17 +18,17 @@ use zeroize::Zeroizing;
 pub struct Secret(Zeroizing<String>);
 
 impl Secret {
-    /// Takes over the text.
+    /// Wraps `text`.
     pub fn new(text: impl Into<String>) -> Self {
         Self(Zeroizing::new(text.into()))
     }
 
-    /// The text itself. Hand it on; do not keep it.
+    /// Returns the text. Pass it on; do not store it.
     pub fn expose(&self) -> &str {
         &self.0
     }
 
-    /// Whether there is nothing in it.
+    /// Whether the text is empty.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -51,7 +51,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn debug_says_nothing_at_any_depth() {
+    fn debug_hides_the_text_at_any_depth() {
         let held = Some(vec![Secret::new("canary")]);
         assert!(!format!("{held:?} {held:#?}").contains("canary"));
     }

@@ -1,9 +1,9 @@
-//! What the bridge costs on top of a bare client: `cargo bench -p mcp-bridge [--features validate]`.
+//! Measures the overhead of the bridge over a bare client: `cargo bench -p mcp-bridge [--features validate]`.
 //!
-//! Both sides talk to the same in-process server, so what is measured is the bridge, not a pipe. Blocks of
-//! calls take turns, and the median of the blocks counts. Where the system tells it, the time is that of
-//! our own thread, since on a machine that does other things too a call of a millisecond is seldom left
-//! alone; client, bridge and server all run on that thread.
+//! Both sides talk to the same in-process server, so no pipe or socket is measured. Blocks of calls alternate
+//! between the two, and the median of the blocks is reported. Where the system provides it, the CPU time of
+//! this thread is used, because other work on the machine would distort wall time. Client, bridge and server
+//! all run on that thread.
 
 use std::{
     fs,
@@ -14,11 +14,13 @@ use std::{
 };
 
 use mcp_bridge::{
-    BoxFuture, Bridge, BridgeOptions, CallContext, Connector, DefaultConnector, Hints, RawJson,
-    ServeOptions, ServerConfig, Tool, ToolOutcome, ToolServer, ToolSpec, Way,
+    Bridge, BridgeOptions, CallContext, RawJson, ServerConfig, Tool, ToolOutcome, ToolSpec,
+    connect::{Connector, DefaultConnector, ServerRoute},
+    tool::{BoxFuture, Hints},
 };
 use mcp_client::{Client, ClientOptions};
 use mcp_config::{Sdk, Transport};
+use mcp_server::{ServeOptions, ToolServer};
 use mcp_transport::{Connect, ConnectError, InProcess, Link, Locality};
 
 struct Fixed(ToolSpec, String);
@@ -38,7 +40,7 @@ fn server(tools: usize) -> ToolServer {
     let tool = |name: String, text: String| -> Arc<dyn Tool> {
         let mut spec = ToolSpec::new(name, "Reads a file.");
         spec.hints = Hints::reading();
-        spec.input_schema = RawJson::parse(schema).expect("it is JSON");
+        spec.input_schema = RawJson::parse(schema).expect("valid JSON");
         Arc::new(Fixed(spec, text))
     };
     let mut all =
@@ -57,7 +59,7 @@ async fn bridge(tools: usize) -> Bridge {
     let mut config =
         ServerConfig::new("s".parse().expect("a name"), Transport::Sdk(Sdk::default()));
     config.trust = true;
-    bridge.add_server(config);
+    bridge.add_server_as_written(config);
     bridge.start().await;
     bridge
 }
@@ -71,14 +73,14 @@ fn report(what: &str, time: Duration, note: &str) {
     eprintln!("{what:<44} {:>9.2} µs  {note}", time.as_secs_f64() * 1e6);
 }
 
-/// The time this thread has worked, or the time that has passed where nobody knows.
+/// The CPU time of this thread, or the elapsed time if the system does not report it.
 fn worked(since: Instant) -> Duration {
     let told = fs::read_to_string("/proc/thread-self/schedstat").ok();
     let nanos = told.and_then(|line| line.split_whitespace().next()?.parse().ok());
     nanos.map_or_else(|| since.elapsed(), Duration::from_nanos)
 }
 
-/// What one of `calls` takes.
+/// The average time of one of `calls` calls.
 async fn block<F: Future<Output = ()>>(calls: u32, call: impl Fn() -> F) -> Duration {
     let since = Instant::now();
     let begin = worked(since);
@@ -88,15 +90,15 @@ async fn block<F: Future<Output = ()>>(calls: u32, call: impl Fn() -> F) -> Dura
     worked(since).saturating_sub(begin) / calls
 }
 
-/// Calls through both, in turns.
+/// Measures blocks of calls through both, alternating.
 async fn overhead(client: &Client, bridge: &Bridge, tool: &str, calls: u32) {
     const ROUNDS: usize = 15;
-    let arguments = RawJson::parse(r#"{"path":"src/main.rs","lines":10}"#).expect("it is JSON");
+    let arguments = RawJson::parse(r#"{"path":"src/main.rs","lines":10}"#).expect("valid JSON");
     let turn = bridge.snapshot();
     let bridged = turn.get(&format!("mcp__s__{tool}")).expect("the tool").clone();
     let bare = async || {
         let result = client.call_tool_raw(tool, arguments.clone()).await;
-        drop(black_box(result.expect("it is answered")));
+        drop(black_box(result.expect("a result")));
     };
     let through = async || {
         let outcome = bridged.call(arguments.clone(), CallContext::default()).await;
@@ -105,7 +107,7 @@ async fn overhead(client: &Client, bridge: &Bridge, tool: &str, calls: u32) {
     };
     let (mut ours, mut theirs, mut more) = (Vec::new(), Vec::new(), Vec::new());
     for round in 0..=ROUNDS {
-        // Whoever comes second finds the memory that the first has given back.
+        // The second block reuses memory that the first has freed, so the order alternates.
         let (one, other) = if round % 2 == 0 {
             let one = block(calls, &bare).await;
             (one, block(calls, &through).await)
@@ -113,7 +115,7 @@ async fn overhead(client: &Client, bridge: &Bridge, tool: &str, calls: u32) {
             let other = block(calls, &through).await;
             (block(calls, &bare).await, other)
         };
-        // The first round warms up.
+        // The first round is a warm-up.
         if round > 0 {
             theirs.push(one);
             ours.push(other);
@@ -128,7 +130,7 @@ async fn overhead(client: &Client, bridge: &Bridge, tool: &str, calls: u32) {
     report(&format!("{tool} call, through the bridge"), through, &note);
 }
 
-/// A server that takes its time to start, as real ones do.
+/// A server with a slow start.
 struct Slow(InProcess, Duration);
 
 impl Connect for Slow {
@@ -147,12 +149,12 @@ impl Connect for Slow {
 struct SlowServers(Arc<Slow>);
 
 impl Connector for SlowServers {
-    fn open(&self, _: &ServerConfig) -> Result<Way, ConnectError> {
-        Ok(Way::new(self.0.clone()))
+    fn open(&self, _: &ServerConfig) -> Result<ServerRoute, ConnectError> {
+        Ok(ServerRoute::new(self.0.clone()))
     }
 }
 
-/// Thirty servers, three at a time: ten batches, each as slow as its servers.
+/// Starts thirty servers, three at a time: ideally ten batches of `EACH`.
 async fn start() {
     const EACH: Duration = Duration::from_millis(100);
     let mut options = BridgeOptions::default();
@@ -161,7 +163,7 @@ async fn start() {
     let bridge = Bridge::new(options);
     for n in 0..30 {
         let name = format!("s{n}").parse().expect("a name");
-        bridge.add_server(ServerConfig::new(name, Transport::Sdk(Sdk::default())));
+        bridge.add_server_as_written(ServerConfig::new(name, Transport::Sdk(Sdk::default())));
     }
     let begin = Instant::now();
     bridge.start().await;
@@ -175,7 +177,7 @@ async fn main() {
     eprintln!("checked against schemas: {}", cfg!(feature = "validate"));
     let client = Client::connect(&server(2).in_process(), ClientOptions::default())
         .await
-        .expect("an in-process server is there");
+        .expect("an in-process server connects");
     let small = bridge(2).await;
     overhead(&client, &small, "small", 10_000).await;
     overhead(&client, &small, "large", 60).await;

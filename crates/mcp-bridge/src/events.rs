@@ -1,22 +1,25 @@
-//! What happens, told to whoever listens, and counted.
+//! Events of a bridge, as a stream and as counters.
 
 use std::{
+    fmt,
+    pin::Pin,
     sync::{
         Arc,
         atomic::{AtomicU64, Ordering},
     },
+    task::{Context, Poll, Waker},
     time::Duration,
 };
 
-use mcp_client::ErrorClass;
+use futures_core::{Stream, future::BoxFuture};
+use mcp_client::diagnostics::ErrorClass;
+use mcp_tool::FailureKind;
 use tokio::sync::broadcast;
 
-use crate::outcome::FailureKind;
-
-/// Something that happened. No event carries arguments, results or secrets.
+/// An event of a bridge. Events never carry arguments, results or secrets.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
-#[expect(missing_docs, reason = "`server`, `tool` and counts say what they are")]
+#[expect(missing_docs, reason = "the field names are self-explanatory")]
 pub enum Event {
     /// A connection is being opened.
     ServerConnecting { server: Arc<str>, attempt: u32 },
@@ -24,25 +27,25 @@ pub enum Event {
     ServerConnected { server: Arc<str>, tools: usize, generation: u64 },
     /// A connection ended.
     ServerDisconnected { server: Arc<str> },
-    /// A connection could not be opened, or broke.
+    /// A connection could not be opened, or was lost.
     ServerError { server: Arc<str>, problem: Arc<str>, class: ErrorClass },
     /// The user has to log in.
     NeedsAuth { server: Arc<str> },
-    /// A server's list of tools is another one. Visible from the next snapshot.
+    /// A server's list of tools changed. The change is visible from the next snapshot.
     ListChanged { server: Arc<str>, added: usize, removed: usize, changed: usize },
-    /// A server said that a list of its changed, and all of them were fetched again.
+    /// A server announced a changed list, and all its lists were fetched again.
     ListsFetched { server: Arc<str> },
-    /// A server lists more tools than are accepted. Those of the first pages are kept.
+    /// A server lists more tools than are accepted. The tools of the first pages are kept.
     ListCut { server: Arc<str>, kept: usize },
-    /// A tool was set aside, because something is wrong with it.
+    /// A defective tool was quarantined.
     Quarantined { server: Arc<str>, tool: String, reason: String },
-    /// A description carried something that looks like a credential.
+    /// A likely credential was redacted from a description.
     DescriptionRedacted { server: Arc<str>, tool: String },
-    /// A name was taken, so this tool has another.
+    /// The name of a tool was taken, so the tool was renamed.
     NameTaken { server: Arc<str>, tool: String, name: String },
-    /// A server said more in its instructions than is passed on.
+    /// A server's instructions were truncated.
     InstructionsCut { server: Arc<str> },
-    /// A call begins.
+    /// A call began.
     ToolCall { tool: Arc<str>, call: u64 },
     /// A call ended.
     ToolResult {
@@ -52,26 +55,33 @@ pub enum Event {
         failure: Option<FailureKind>,
         took: Duration,
     },
-    /// A tool that was only to be searched for is loaded from now on.
+    /// A tool that was deferred to search was loaded.
     ToolLoaded { tool: Arc<str> },
-    /// Tools were searched for.
+    /// A tool search ran.
     ToolSearch { results: usize },
-    /// A call waits for the plan to be reviewed.
+    /// A call was denied by a rule or the user, or the user could not be asked. `message` tells the user why, and how
+    /// to allow it; the model only learns that it was denied.
+    Denied { tool: Arc<str>, permission: String, message: String },
+    /// A tool's definition differs from the one first seen or last accepted.
+    DefinitionChanged { server: Arc<str>, tool: String, permission: String },
+    /// A call was queued for review of the plan.
     Queued { tool: Arc<str>, id: u64 },
-    /// A result was cut.
+    /// A result was truncated.
     Truncated { tool: Arc<str>, chars: usize },
-    /// Arguments were put right.
+    /// Arguments were repaired.
     Repaired { tool: Arc<str>, changes: usize },
-    /// A call is tried again.
+    /// Arguments or a result were passed on unchecked, because the check would have been too expensive.
+    Unchecked { tool: Arc<str>, reason: Arc<str> },
+    /// A call is retried.
     Retried { tool: Arc<str>, failures: u32 },
-    /// A call failed for good, and is kept for inspection.
-    DeadLetter { tool: Arc<str>, kind: FailureKind },
-    /// So many events were dropped, because whoever listens is too slow.
+    /// A call failed permanently, and is kept for inspection.
+    FailedCall { tool: Arc<str>, kind: FailureKind },
+    /// This many events were dropped, because the receiver is too slow.
     Missed(u64),
 }
 
 impl Event {
-    /// A name for logs, such as `server.connected`.
+    /// The name for logs, such as `server.connected`.
     pub fn name(&self) -> &'static str {
         match self {
             Event::ServerConnecting { .. } => "server.connecting",
@@ -90,68 +100,139 @@ impl Event {
             Event::ToolResult { .. } => "tool.result",
             Event::ToolLoaded { .. } => "tool.dynamicLoad",
             Event::ToolSearch { .. } => "tool.search",
+            Event::Denied { .. } => "tool.denied",
+            Event::DefinitionChanged { .. } => "tool.definitionChanged",
             Event::Queued { .. } => "tool.queued",
             Event::Truncated { .. } => "tool.truncated",
             Event::Repaired { .. } => "tool.repaired",
+            Event::Unchecked { .. } => "tool.unchecked",
             Event::Retried { .. } => "tool.retried",
-            Event::DeadLetter { .. } => "tool.deadLetter",
+            Event::FailedCall { .. } => "tool.deadLetter",
             Event::Missed(_) => "missed",
         }
     }
 }
 
-/// A listener's end. Bounded: whoever is too slow misses some, and is told how many.
-#[derive(Debug)]
-pub struct Events(broadcast::Receiver<Event>);
+/// A receiver of events, and a [`Stream`]. It is bounded: a slow receiver gets [`Event::Missed`] with a count.
+///
+/// ```no_run
+/// # async fn example(bridge: mcp_bridge::Bridge) {
+/// let mut events = bridge.events();
+/// while let Some(event) = events.next().await {
+///     println!("{}", event.name());
+/// }
+/// # }
+/// ```
+pub struct Events(Listening);
+
+/// A receiver, or the future that waits on it.
+enum Listening {
+    Ready(broadcast::Receiver<Event>),
+    Waiting(BoxFuture<'static, (Received, broadcast::Receiver<Event>)>),
+    Over,
+}
+
+type Received = Result<Event, broadcast::error::RecvError>;
 
 impl Events {
-    /// The next event; `None` when the bridge is gone.
+    /// Returns the next event, or `None` once the bridge is dropped.
     ///
     /// # Cancel safety
     /// No event is lost.
     pub async fn next(&mut self) -> Option<Event> {
-        match self.0.recv().await {
-            Ok(event) => Some(event),
-            Err(broadcast::error::RecvError::Lagged(missed)) => Some(Event::Missed(missed)),
-            Err(broadcast::error::RecvError::Closed) => None,
+        std::future::poll_fn(|cx| self.poll(cx)).await
+    }
+
+    /// Returns the next event if one is available.
+    pub fn try_next(&mut self) -> Option<Event> {
+        match self.poll(&mut Context::from_waker(Waker::noop())) {
+            Poll::Ready(event) => event,
+            Poll::Pending => None,
         }
     }
 
-    /// The next event, if one is waiting.
-    pub fn try_next(&mut self) -> Option<Event> {
-        match self.0.try_recv() {
-            Ok(event) => Some(event),
-            Err(broadcast::error::TryRecvError::Lagged(missed)) => Some(Event::Missed(missed)),
-            Err(_) => None,
+    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Option<Event>> {
+        loop {
+            match std::mem::replace(&mut self.0, Listening::Over) {
+                Listening::Over => return Poll::Ready(None),
+                Listening::Ready(mut receiver) => match receiver.try_recv() {
+                    Ok(event) => {
+                        self.0 = Listening::Ready(receiver);
+                        return Poll::Ready(Some(event));
+                    }
+                    Err(broadcast::error::TryRecvError::Lagged(missed)) => {
+                        self.0 = Listening::Ready(receiver);
+                        return Poll::Ready(Some(Event::Missed(missed)));
+                    }
+                    Err(broadcast::error::TryRecvError::Closed) => return Poll::Ready(None),
+                    Err(broadcast::error::TryRecvError::Empty) => {
+                        self.0 = Listening::Waiting(Box::pin(async move {
+                            let event = receiver.recv().await;
+                            (event, receiver)
+                        }));
+                    }
+                },
+                Listening::Waiting(mut waiting) => match waiting.as_mut().poll(cx) {
+                    Poll::Pending => {
+                        self.0 = Listening::Waiting(waiting);
+                        return Poll::Pending;
+                    }
+                    Poll::Ready((event, receiver)) => {
+                        let event = match event {
+                            Ok(event) => event,
+                            Err(broadcast::error::RecvError::Lagged(missed)) => {
+                                Event::Missed(missed)
+                            }
+                            Err(broadcast::error::RecvError::Closed) => return Poll::Ready(None),
+                        };
+                        self.0 = Listening::Ready(receiver);
+                        return Poll::Ready(Some(event));
+                    }
+                },
+            }
         }
     }
 }
 
-/// How often each thing happened since the bridge began, for a host to export.
+impl Stream for Events {
+    type Item = Event;
+
+    fn poll_next(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Event>> {
+        self.get_mut().poll(cx)
+    }
+}
+
+impl fmt::Debug for Events {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Events").finish_non_exhaustive()
+    }
+}
+
+/// The number of events of each kind since the bridge was created, for export as metrics.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Counters {
-    /// Calls begun.
+    /// Calls started.
     pub calls: u64,
-    /// Calls whose tool failed.
+    /// Calls with an error result from the tool.
     pub tool_errors: u64,
-    /// Calls that did not come to their tool's own end.
+    /// Calls that ended without a result from the tool.
     pub failures: u64,
-    /// Tries after the first.
+    /// Retries.
     pub retries: u64,
-    /// Arguments put right.
+    /// Calls with repaired arguments.
     pub repairs: u64,
-    /// Results cut.
+    /// Truncated results.
     pub truncations: u64,
     /// Searches.
     pub searches: u64,
     /// Connections opened.
     pub connects: u64,
-    /// Connections that could not be opened, or broke.
+    /// Connections that could not be opened, or were lost.
     pub connection_errors: u64,
 }
 
-/// The telling end, shared by everything in a bridge.
+/// The sender of events, shared by all parts of a bridge.
 #[derive(Debug)]
 pub(crate) struct Bus {
     sender: broadcast::Sender<Event>,
@@ -166,7 +247,7 @@ impl Bus {
     }
 
     pub(crate) fn subscribe(&self) -> Events {
-        Events(self.sender.subscribe())
+        Events(Listening::Ready(self.sender.subscribe()))
     }
 
     pub(crate) fn next_call(&self) -> u64 {
@@ -177,8 +258,11 @@ impl Bus {
         for index in counted(&event) {
             self.counts[*index].fetch_add(1, Ordering::Relaxed);
         }
-        tracing::debug!(event = event.name());
-        // Nobody listens: fine.
+        if tracing::enabled!(tracing::Level::DEBUG) {
+            let fields = serde_json::to_string(&event).unwrap_or_default();
+            tracing::debug!(event = event.name(), fields);
+        }
+        // Without receivers there is nothing to send.
         if self.sender.receiver_count() > 0 {
             let _ = self.sender.send(event);
         }
@@ -230,7 +314,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn a_slow_listener_is_told_what_it_missed_and_holds_up_nobody() {
+    async fn slow_event_receiver_gets_missed_count_without_blocking_senders() {
         let bus = Bus::new(4);
         let mut slow = bus.subscribe();
         for results in 0..10 {

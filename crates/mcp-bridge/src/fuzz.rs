@@ -1,6 +1,6 @@
-//! Targets for the fuzzer, which is in the `fuzz` folder of the workspace. Not part of the API.
+//! Fuzz targets for the `fuzz` folder of the workspace. Not part of the API.
 //!
-//! Each takes any bytes and panics if something does not hold that should.
+//! Each target takes arbitrary bytes and panics if an invariant is violated.
 
 use std::{
     borrow::Cow,
@@ -9,23 +9,21 @@ use std::{
 };
 
 use mcp_client::{CallToolResult, Content, RawJson};
+use mcp_safe::{secrets::redact, text::is_visible};
+use mcp_tool::{Note, ToolSpec, TraceParent};
 use serde_json::Value;
 
 use crate::{
-    check::{Check, Checked},
-    envelope::{self, OutputLimits},
-    hygiene::{clean, summary, visible},
-    name::{NameScheme, Namer},
-    outcome::Note,
-    redact::redact,
-    repair::repair,
-    schema::{admit, provider_safe},
-    tool::ToolSpec,
-    trace::TraceParent,
+    output::{self, OutputLimits},
+    sanitize::{clean, summary},
+    tools::check::{Check, Checked},
+    tools::name::{NameScheme, Namer},
+    tools::repair::repair,
+    tools::schema::{admit, provider_safe},
 };
 
-/// Any schema: one that is admitted is an object's for every reader of JSON, and what a provider is
-/// given refers to nothing elsewhere and stays as it is when it is made safe again.
+/// Arbitrary schemas. An admitted schema has type `object` for every JSON parser. The schema for a provider has no
+/// external references, and making it safe again does not change it.
 pub fn schema(data: &[u8]) {
     let Ok(raw) = RawJson::parse(data.to_vec()) else { return };
     if let Ok(admitted) = admit(&raw) {
@@ -46,7 +44,7 @@ fn is_local(value: &Value) {
     match value {
         Value::Object(members) => {
             if let Some(Value::String(target)) = members.get("$ref") {
-                assert!(target.starts_with('#'), "{target} is elsewhere");
+                assert!(target.starts_with('#'), "{target} is an external reference");
             }
             members.values().for_each(is_local);
         }
@@ -55,8 +53,8 @@ fn is_local(value: &Value) {
     }
 }
 
-/// A schema on the first line and arguments on the second: what is repaired needs no more repair,
-/// passes where it passed before, and text that may be text is left alone.
+/// A schema on the first line and arguments on the second. Repair is idempotent, valid arguments stay valid, and
+/// strings stay unchanged where the schema allows a string.
 pub fn arguments(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
     let Some((schema, arguments)) = text.split_once('\n') else { return };
@@ -74,33 +72,37 @@ pub fn arguments(data: &[u8]) {
     let mut spec = ToolSpec::new("tool", "");
     spec.input_schema = schema;
     let check = Check::new();
-    match check.arguments(&spec, &arguments) {
-        Checked::Same => assert!(arguments.is_object()),
-        Checked::Repaired(repaired, _) => {
-            assert!(matches!(check.arguments(&spec, &repaired), Checked::Same), "{repaired:?}");
+    // Large checks run on a blocking thread.
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build();
+    let runtime = runtime.expect("a runtime");
+    match runtime.block_on(check.arguments(&spec, &arguments)) {
+        Ok(Checked { repaired: None, .. }) => assert!(arguments.is_object()),
+        Ok(Checked { repaired: Some(repaired), .. }) => {
+            let again = runtime.block_on(check.arguments(&spec, &repaired));
+            assert!(again.is_ok_and(|again| again.repaired.is_none()), "{repaired:?}");
         }
-        Checked::Invalid(problems) => {
+        Err(problems) => {
             assert!((1..=8).contains(&problems.len()));
-            assert!(problems.iter().all(|problem| visible(problem) == *problem), "{problems:?}");
+            assert!(problems.iter().all(|problem| is_visible(problem)), "{problems:?}");
         }
     }
 }
 
-/// Any result of a tool: what reaches the model is within its limit, cut at characters, with media
-/// that a provider accepts, and errors without keys.
+/// Arbitrary tool results. The content for the model is within its limit and cut at character boundaries, its media are
+/// acceptable to providers, and errors do not contain keys.
 pub fn outcome(data: &[u8]) {
     let Some((&max, text)) = data.split_first() else { return };
     let Ok(raw) = RawJson::parse(text.to_vec()) else { return };
     let Ok(result) = raw.decode::<CallToolResult>() else { return };
     let (is_error, blocks) = (result.is_error, result.content.len());
-    let mut outcome = envelope::outcome(result);
+    let mut outcome = output::outcome(result);
     assert!(outcome.content.len() <= blocks + 1);
     let limits =
         OutputLimits { max_chars: usize::from(max), max_media: 64, ..OutputLimits::default() };
     let waker = Waker::noop();
-    // Without a place to keep things there is nothing to wait for.
+    // Without a spill directory `fit` never waits.
     let fitted =
-        pin!(envelope::fit(&mut outcome, &limits, "label")).poll(&mut Context::from_waker(waker));
+        pin!(output::fit(&mut outcome, &limits, "label")).poll(&mut Context::from_waker(waker));
     assert_eq!(fitted, Poll::Ready(()));
     let is_cut = outcome.notes.iter().any(|note| matches!(note, Note::Truncated { .. }));
     let mut texts = Vec::new();
@@ -113,22 +115,22 @@ pub fn outcome(data: &[u8]) {
         }
     }
     let is_clean = |text: &str| matches!(redact(text), Cow::Borrowed(_));
-    // What is cut in two may look like something else.
+    // Text that is cut in two may match a different pattern.
     assert!(!is_error || is_cut || texts.iter().all(|text| is_clean(text)), "a key is left");
     let chars: usize = texts.iter().map(|text| text.chars().count()).sum();
-    // What stands for all that was cut is not part of the limit, but has one of its own.
+    // The truncation marker is not part of the limit, but has its own bound.
     assert!(chars <= limits.max_chars + 100, "{chars} of {}", limits.max_chars);
 }
 
-/// Any text of a server, and any names: what people and models see is bounded, visible, without
-/// keys, and the same when it is cleaned again.
+/// Arbitrary text and names of a server. The text shown to users and models is bounded, visible and without keys, and
+/// cleaning it again does not change it.
 pub fn text(data: &[u8]) {
     let Some((&cap, rest)) = data.split_first() else { return };
     let text = String::from_utf8_lossy(rest);
     let cap = usize::from(cap);
     let cleaned = clean(&text, cap).text;
     assert!(cleaned.chars().count() <= cap && summary(&text, cap).chars().count() <= cap);
-    assert_eq!(visible(&cleaned), cleaned);
+    assert!(is_visible(&cleaned));
     assert!(!summary(&text, cap).contains('\n'));
     let redacted = redact(&text);
     assert_eq!(redact(&redacted), redacted, "a key is left");

@@ -1,90 +1,116 @@
-//! MCP servers become tools of an agent, and stay tools through crashes, logins, updates and hostile content.
+//! Turns MCP servers into tools of an agent, through crashes, logins, updates and hostile content.
 //!
-//! Start with [`Bridge`]: it takes [`ServerConfig`]s and gives [`Snapshot`]s of [`Tool`]s, which is all an
-//! agent loop needs to see. Everything else is a choice with a default, a field of [`BridgeOptions`]:
-//! who is [trusted](Policy) and [asked](Approver), what [happens around](Hook) a call, how servers are
-//! [reached](Connector), when they are [tried again](Backoff).
+//! Start with [`Bridge`]: it takes [`ServerConfig`]s and returns [`Snapshot`]s of [`Tool`]s, which is all that an agent
+//! loop needs. All other behaviour has defaults and is set in [`BridgeOptions`]. The root has the names that most hosts
+//! use; the rest is one module down:
 //!
-//! This crate speaks no protocol itself; `mcp-client` does.
+//! | module | for |
+//! |---|---|
+//! | [`trust`] | rules, policies, approvals, plans |
+//! | [`connect`] | how servers are reached, and how users log in |
+//! | `login` | logins with OAuth, and where they are kept (feature `auth`) |
+//! | [`lifecycle`] | the states of a server, and reconnect delays |
+//! | [`output`] | limits of results |
+//! | [`hooks`] | host code around every call |
+//! | [`events`] | events as a stream and as counters |
+//! | [`offers`] | prompts, resources, instructions |
+//! | [`report`] | why something does not work |
+//! | [`tool`] | the vocabulary of tools and calls |
+//! | [`options`], [`error`] | settings and errors that are not in the root |
+//! | `testing` | a bridge over one server, for tests (feature `testing`) |
+//!
+//! This crate does not implement the protocol itself; `mcp-client` does.
 
-mod backoff;
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
 mod bridge;
-mod check;
-mod connector;
-mod context;
-mod envelope;
-mod events;
-mod explain;
-mod folder;
+mod builtin;
+mod call;
+mod caller;
+pub mod connect;
+mod consent;
+mod conversation;
+mod directory;
+pub mod events;
+mod failure_names;
 #[cfg(feature = "__fuzz")]
 #[doc(hidden)]
 pub mod fuzz;
-mod gate;
-mod hooks;
-mod hygiene;
-mod lazy;
-mod lease;
-mod lifecycle;
-mod login;
+pub mod hooks;
+mod host_settings;
+mod hub;
+mod json;
+pub mod lifecycle;
 #[cfg(feature = "auth")]
-mod logins;
-mod name;
-mod options;
-mod outcome;
-mod publish;
-mod redact;
-mod registry;
-mod repair;
-mod router;
-mod schema;
-mod serve;
+pub mod login;
+mod nearest;
+pub mod options;
+pub mod output;
+mod question_lock;
+mod random;
+mod sanitize;
 mod server;
-mod spill;
-mod status;
-mod tool;
+mod setters;
+mod sync;
+#[cfg(feature = "testing")]
+pub mod testing;
+mod tools;
 mod trace;
-mod trust;
+pub mod trust;
 
-pub use mcp_client::{
-    BoxFuture, Content, Delivery, ErrorClass, Handler, LogLevel, RawJson, ShapeError,
-};
-pub use mcp_config::{CustomStep, CustomTool, ServerConfig};
+pub use mcp_client::RawJson;
+pub use mcp_config::ServerConfig;
+pub use mcp_tool::{CallContext, FailureKind, Tool, ToolOutcome, ToolSpec};
 
 #[cfg(feature = "auth")]
-pub use crate::logins::{InteractFor, Logins, LoginsOptions};
-#[cfg(feature = "serve-http")]
-pub use crate::serve::{HttpBody, HttpServeOptions, HttpServer};
+pub use crate::login::{Logins, LoginsOptions};
 pub use crate::{
-    backoff::Backoff,
-    bridge::{
-        Bridge, BridgeOptions, Command, CustomToolError, DeadLetter, Instructions, ResourceRef,
-        ResourceUpdates, TemplateRef,
-    },
-    connector::{Connector, DefaultConnector, Identify, Identity, Login, TellUser, Way},
-    context::{CallContext, Cancel, Cancelled, OnLog},
-    envelope::OutputLimits,
-    events::{Counters, Event, Events},
-    explain::Explanation,
-    hooks::{Hook, HookCall, Verdict},
-    lease::{Conversation, Lease, LeaseOptions, Snapshot},
-    name::NameScheme,
-    outcome::{Failure, FailureKind, Note, ToolOutcome},
-    publish::Quarantined,
-    redact::redact,
-    schema::provider_safe,
-    serve::{
-        Call, ClientNeed, CompletionOf, CompletionQuestion, Completions, Nothing, Prompts,
-        Question, Resources, ServeError, ServeOptions, ServedTool, ToolServer,
-    },
-    spill::Spill,
-    status::{Detail, ServerState, ServerStatus},
-    tool::{Concurrency, Hints, Origin, Tool, ToolSpec},
-    trace::{TraceParent, TraceParentError},
-    trust::{
-        Action, Approval, ApprovalRequest, Approver, AskTerminal, Decision, DenyAll, Planned,
-        Policy, PolicyCall, Rule, Rules, ToolApprovals, ToolApprovalsError, TrustPolicy,
-    },
+    bridge::Bridge,
+    conversation::{Conversation, ConversationOptions, Snapshot, ToolUse},
+    events::{Event, Events},
+    lifecycle::{ServerState, ServerStatus},
+    options::BridgeOptions,
+    output::OutputLimits,
+    trust::{Approval, ApprovalRequest, ApprovedServer, Approver, AskTerminal},
 };
+
+/// Prompts as commands, resources and instructions of servers.
+pub mod offers {
+    pub use crate::bridge::{
+        Command, Instructions, Mention, ResourceRef, ResourceUpdates, TemplateRef,
+    };
+}
+
+/// Explanations of failures.
+pub mod report {
+    pub use crate::{
+        directory::FailedCall, server::explain::Explanation, tools::publish::Quarantined,
+    };
+}
+
+/// Errors of single operations.
+pub mod error {
+    pub use crate::{
+        bridge::{MentionError, NameTaken, OfferError, UnknownServer},
+        builtin::custom::CustomToolError,
+    };
+}
+
+/// The vocabulary of tools and calls, from the crates below.
+pub mod tool {
+    pub use mcp_client::{
+        BoxFuture, Content, Delivery, Handler, diagnostics::ErrorClass, rpc::ShapeError,
+        types::LogLevel,
+    };
+    pub use mcp_config::custom::{CustomStep, CustomTool};
+    pub use mcp_safe::secrets::redact;
+    pub use mcp_tool::{
+        Cancel, Cancelled, Concurrency, Failure, Hints, Note, Offer, OnLog, Origin, TraceParent,
+        TraceParentError,
+    };
+
+    pub use crate::tools::{name::NameScheme, schema::provider_safe};
+}
 
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]

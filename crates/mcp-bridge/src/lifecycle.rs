@@ -1,36 +1,45 @@
-//! The life of one server as plain state: facts and the time go in, things to do come out.
+//! The lifecycle of one server as a state machine: facts and the time go in, actions come out.
+
+mod backoff;
+#[cfg(test)]
+mod model;
+mod status;
+#[cfg(test)]
+mod tests;
 
 use std::time::{Duration, Instant};
 
-use mcp_client::ErrorClass;
+use mcp_client::diagnostics::ErrorClass;
 
-use crate::{
+pub use self::{
     backoff::Backoff,
-    status::{Detail, ServerState},
+    status::{ServerState, ServerStatus},
 };
 
-/// What a server's life depends on.
+/// The settings of a server's lifecycle.
 #[derive(Clone, Debug)]
 pub(crate) struct Rules {
     pub(crate) backoff: Backoff,
-    /// Nobody used it for so long: it is stopped, and started again by the next call.
+    /// Stop the server after this long without use. The next call starts it again.
     pub(crate) idle_stop: Option<Duration>,
-    /// Nothing was heard for so long: it is asked whether it is alive.
+    /// Ping the server after this long without a message.
     pub(crate) ping_every: Option<Duration>,
-    /// Changes of a list within so long are one.
+    /// List changes within this period are handled as one.
     pub(crate) debounce: Duration,
 }
 
-/// Something that happened.
+/// An input of the state machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fact {
-    /// Somebody needs the server.
+    /// The server is needed.
     Wanted,
-    /// Somebody asks for a fresh connection, now.
+    /// A connection was requested explicitly, regardless of earlier failures.
+    Connect,
+    /// A fresh connection was requested explicitly.
     Reconnect,
     Enable,
     Disable,
-    /// A call was refused for want of a login, or of a wider one. Others may work.
+    /// A call was refused because a login, or a wider scope, is missing. Other calls may work.
     LoginRefused,
     /// The user has logged in.
     LoggedIn,
@@ -38,39 +47,41 @@ pub(crate) enum Fact {
     LoggedOut,
     /// A connection is open and its tools are known.
     Opened,
-    /// No connection came about.
+    /// A connection could not be opened.
     OpenFailed {
         class: ErrorClass,
         retry_after: Option<Duration>,
     },
-    /// An open connection ended by itself.
+    /// An open connection ended without a request from this side.
     Closed {
         class: ErrorClass,
     },
-    /// The server forgot us on the connection of this number. Calls may learn of it late.
+    /// The server lost the session of this connection. Calls may report this late.
     SessionLost {
         connection: u64,
     },
-    /// A list of it changed.
+    /// A list of the server changed.
     ListChanged,
-    /// A call got no answer in time, which may be the tool's fault or the server's.
-    Doubted,
-    /// It answered a ping, or did not.
+    /// A tool was requested that is not in the server's list.
+    ListDoubted,
+    /// A call timed out, because of either the tool or the server.
+    CallTimedOut,
+    /// The result of a ping.
     Pinged {
         alive: bool,
     },
 }
 
-/// Something to do.
+/// An output of the state machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Action {
     /// Open a connection. Ends in `Opened` or `OpenFailed`.
     Open,
-    /// End the connection, or the attempt, and forget everything learnt from it.
+    /// Close the connection or abandon the attempt, and discard the state learnt from it.
     Close,
     /// Fetch the lists again.
     Refresh,
-    /// Ask whether it is alive. Ends in `Pinged`.
+    /// Ping the server. Ends in `Pinged`.
     Ping,
 }
 
@@ -85,19 +96,21 @@ enum Phase {
     Failed,
 }
 
-/// One server's life.
+/// The state machine of one server.
 #[derive(Debug)]
 pub(crate) struct Lifecycle {
     rules: Rules,
     phase: Phase,
-    /// Failures in a row.
+    /// Consecutive failures.
     failures: u32,
     busy: usize,
     class: Option<ErrorClass>,
-    /// How many connections there have been.
+    /// The number of connections so far.
     connection: u64,
-    /// It works, but not for everything.
+    /// The server is connected, but some calls need a login.
     wants_login: bool,
+    /// Connected, or connected on request, since it was last idle: calls do not wait for it.
+    again: bool,
     random: u64,
 }
 
@@ -105,10 +118,11 @@ impl Lifecycle {
     pub(crate) fn new(rules: Rules, enabled: bool, random: u64) -> Self {
         let phase = if enabled { Phase::Idle } else { Phase::Disabled };
         let (failures, busy, connection) = (0, 0, 0);
-        Self { rules, phase, failures, busy, class: None, connection, wants_login: false, random }
+        let (class, wants_login, again) = (None, false, false);
+        Self { rules, phase, failures, busy, class, connection, wants_login, again, random }
     }
 
-    /// The server is known to need a login, from last time.
+    /// Starts in `NeedsAuth`, because an earlier process found that the server needs a login.
     pub(crate) fn assume_needs_auth(&mut self) {
         if self.phase == Phase::Idle {
             self.phase = Phase::NeedsAuth;
@@ -126,15 +140,23 @@ impl Lifecycle {
             }
             Fact::Disable => self.leave(Phase::Disabled),
             _ if self.phase == Phase::Disabled => None,
-            Fact::Wanted if self.phase == Phase::Idle => Some(self.open()),
-            Fact::Wanted => {
+            Fact::Wanted | Fact::Connect if self.phase == Phase::Idle => {
+                self.again = false;
+                Some(self.open())
+            }
+            Fact::Connect if matches!(self.phase, Phase::Waiting { .. } | Phase::Failed) => {
+                (self.again, self.failures) = (true, 0);
+                Some(self.open())
+            }
+            Fact::Wanted | Fact::Connect => {
                 self.observe(self.busy, now);
                 None
             }
             Fact::Reconnect | Fact::LoggedIn => {
+                self.again = fact == Fact::Reconnect && self.phase != Phase::Idle;
                 self.failures = 0;
                 let close = self.leave(Phase::Opening);
-                // The driver ends what there is and then opens: one action says both.
+                // The driver closes the current connection and then opens a new one: `Close` implies both.
                 close.or(Some(Action::Open))
             }
             Fact::LoginRefused => {
@@ -150,13 +172,15 @@ impl Lifecycle {
                 self.failures = 0;
                 self.wants_login = false;
                 self.class = None;
+                self.again = true;
                 self.phase = Phase::Open { used: now, heard: now, refresh: None, pinging: false };
                 None
             }
             Fact::OpenFailed { class, retry_after } => self.failed(class, retry_after, now),
             Fact::Closed { class } if self.is_open() => self.failed(class, None, now),
             Fact::SessionLost { connection } if self.is_open() && connection == self.connection => {
-                // Not the server's fault and not ours: it just does not know us any more.
+                // A lost session is not a failure; the client only has to initialize again.
+                // https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#session-management
                 self.phase = Phase::Opening;
                 Some(Action::Close)
             }
@@ -175,13 +199,15 @@ impl Lifecycle {
                 let quiet = now + self.rules.debounce;
                 if let Phase::Open { refresh, heard, .. } = &mut self.phase {
                     *heard = now;
-                    // The first one sets the time: a server that never stops must not put it off.
+                    // The first change sets the deadline, so that a stream of changes cannot postpone the refresh
+                    // forever.
                     refresh.get_or_insert(quiet);
                 }
                 None
             }
-            // A server that hangs altogether must not cost every later call its time limit.
-            Fact::Doubted => match &mut self.phase {
+            Fact::ListDoubted => self.is_open().then_some(Action::Refresh),
+            // Without the ping, every later call to a hanging server would wait for its full timeout.
+            Fact::CallTimedOut => match &mut self.phase {
                 Phase::Open { pinging, .. } if !*pinging => {
                     *pinging = true;
                     Some(Action::Ping)
@@ -194,7 +220,7 @@ impl Lifecycle {
         }
     }
 
-    /// What calls have been up to: how many are in flight, and when one last began or ended.
+    /// Records the activity of calls: how many are in flight, and when one last began or ended.
     pub(crate) fn observe(&mut self, busy: usize, at: Instant) {
         self.busy = busy;
         if let Phase::Open { used, heard, .. } = &mut self.phase {
@@ -203,7 +229,7 @@ impl Lifecycle {
         }
     }
 
-    /// What is due by now.
+    /// Returns the action that is due by now.
     pub(crate) fn tick(&mut self, now: Instant) -> Option<Action> {
         let (idle_stop, ping_every) = (self.rules.idle_stop, self.rules.ping_every);
         match &mut self.phase {
@@ -218,7 +244,7 @@ impl Lifecycle {
                     if self.busy == 0 {
                         return self.leave(Phase::Idle);
                     }
-                    // Nobody tells of the end of a call: it is looked for again.
+                    // The end of a call is not a fact, so check again later.
                     *used = now;
                 }
                 if !*pinging && ping_every.is_some_and(|every| since(*heard) >= every) {
@@ -231,7 +257,7 @@ impl Lifecycle {
         }
     }
 
-    /// When to look again.
+    /// When to call [`tick`](Self::tick) again.
     pub(crate) fn next_deadline(&self) -> Option<Instant> {
         match &self.phase {
             Phase::Waiting { until } => Some(*until),
@@ -244,39 +270,41 @@ impl Lifecycle {
         }
     }
 
-    /// What a host is shown.
-    pub(crate) fn shown(&self) -> (ServerState, Detail) {
-        let gave_up = self.failures >= self.rules.backoff.shown_failed;
+    /// The state as shown to the host.
+    pub(crate) fn shown(&self) -> ServerState {
         match self.phase {
-            Phase::Disabled => (ServerState::Disabled, Detail::Quiet),
-            Phase::Idle => (ServerState::Pending, Detail::Idle),
-            Phase::Opening if gave_up => {
-                (ServerState::Failed, Detail::Connecting { attempt: self.failures + 1 })
-            }
-            Phase::Opening => {
-                (ServerState::Pending, Detail::Connecting { attempt: self.failures + 1 })
+            Phase::Disabled => ServerState::Disabled,
+            Phase::Idle => ServerState::Idle,
+            Phase::Opening => ServerState::Connecting { attempt: self.failures + 1 },
+            Phase::Waiting { until } if self.failures >= self.rules.backoff.shown_failed => {
+                ServerState::Failed { next_try: Some(until) }
             }
             Phase::Waiting { until } => {
-                let state = if gave_up { ServerState::Failed } else { ServerState::Pending };
-                (state, Detail::Waiting { failures: self.failures, next_try: until })
+                ServerState::Waiting { failures: self.failures, next_try: until }
             }
-            Phase::Open { .. } => (ServerState::Connected, Detail::Quiet),
-            Phase::NeedsAuth => (ServerState::NeedsAuth, Detail::Quiet),
-            Phase::Failed => (ServerState::Failed, Detail::Final),
+            Phase::Open { .. } => ServerState::Connected,
+            Phase::NeedsAuth => ServerState::NeedsLogin,
+            Phase::Failed => ServerState::Failed { next_try: None },
         }
     }
 
-    /// The number of the connection that is open, or was last.
+    /// Whether the server is down, as opposed to starting from idle.
+    pub(crate) fn is_down(&self) -> bool {
+        let is_at_rest = self.phase == Phase::Idle;
+        !self.is_open() && !is_at_rest && (self.again || self.failures > 0)
+    }
+
+    /// The number of the current or last connection.
     pub(crate) fn connection(&self) -> u64 {
         self.connection
     }
 
-    /// What the last failure called for.
+    /// The error class of the last failure.
     pub(crate) fn class(&self) -> Option<ErrorClass> {
         self.class
     }
 
-    /// Whether a login would help although it is connected.
+    /// Whether a login would help although the server is connected.
     pub(crate) fn wants_login(&self) -> bool {
         self.wants_login && self.is_open()
     }
@@ -290,7 +318,7 @@ impl Lifecycle {
         Action::Open
     }
 
-    /// Goes on to `next`; whatever is open or opening ends.
+    /// Changes to `next`, closing an open connection or attempt.
     fn leave(&mut self, next: Phase) -> Option<Action> {
         let had_something = matches!(self.phase, Phase::Open { .. } | Phase::Opening);
         self.phase = next;
@@ -312,7 +340,7 @@ impl Lifecycle {
             ErrorClass::Auth => Phase::NeedsAuth,
             ErrorClass::Permanent => Phase::Failed,
             ErrorClass::Transient | ErrorClass::Session => {
-                // A small generator of its own: the state machine asks nobody for randomness.
+                // A built-in generator keeps the state machine deterministic and free of external randomness.
                 self.random = self
                     .random
                     .wrapping_mul(6_364_136_223_846_793_005)
@@ -321,7 +349,7 @@ impl Lifecycle {
                 match (delay, retry_after) {
                     (None, _) => Phase::Failed,
                     (Some(delay), at_least) => {
-                        // A server may ask for a day; nobody waits longer than an hour to look again.
+                        // A server may request a day; the wait is limited to an hour.
                         let at_least = at_least.unwrap_or_default().min(LONGEST_RETRY_AFTER);
                         Phase::Waiting { until: now + delay.max(at_least) }
                     }
@@ -333,11 +361,3 @@ impl Lifecycle {
 }
 
 const LONGEST_RETRY_AFTER: Duration = Duration::from_secs(3600);
-
-#[cfg(test)]
-#[path = "lifecycle_tests.rs"]
-mod tests;
-
-#[cfg(test)]
-#[path = "lifecycle_model.rs"]
-mod model;

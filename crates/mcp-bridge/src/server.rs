@@ -1,38 +1,54 @@
-//! One server: what calls and its supervisor share.
+//! One server of a bridge: the state shared by its calls and its supervisor.
 
 mod call;
+mod catalogue;
+pub(crate) mod explain;
 mod failure;
+mod login_tool;
+mod milestones;
+pub(crate) mod offered;
+mod offers;
 mod open;
+mod publication;
+mod router;
 mod supervisor;
 
 use std::{
-    collections::HashMap,
+    collections::{HashMap, HashSet},
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError, Weak,
+        Arc, Mutex, MutexGuard, Weak,
         atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering},
     },
     time::Duration,
 };
 
-use mcp_client::{Client, ErrorClass, Prompt, ServerProfile};
+use mcp_client::{CallError, Client, Delivery, ServerProfile, types::Prompt};
 use mcp_config::ServerConfig;
+use mcp_tool::CallContext;
 use tokio::{
     sync::{Notify, Semaphore, mpsc, watch},
     task::JoinHandle,
     time::Instant,
 };
 
-pub(crate) use self::{call::Bridged, failure::FailureRecord, open::Starts};
+use self::{
+    failure::FailureRecord,
+    login_tool::LoginTool,
+    milestones::Milestones,
+    offers::{OfferCache, Offers},
+};
+pub(crate) use self::{open::Starts, router::Router};
 use crate::{
-    bridge::{Core, Offers, Remembered},
-    connector::Login,
-    lifecycle::{Fact, Lifecycle, Rules},
-    publish::Quarantined,
-    router::Router,
-    status::{Detail, ServerState, ServerStatus},
+    connect::Login,
+    hub::Hub,
+    lifecycle::{Fact, Lifecycle, Rules, ServerState, ServerStatus},
+    sync::lock,
+    tools::{publish::Quarantined, registry::Registered, scope::Entry},
+    trust::Binding,
 };
 
-/// How many facts may wait for the supervisor. Each is a person's or a call's doing.
+/// The capacity of the supervisor's queue of facts. Repeated facts are merged, so it does not fill up under
+/// load.
 const FACTS: usize = 256;
 
 /// One server of a bridge.
@@ -40,32 +56,36 @@ pub(crate) struct Server {
     pub(crate) name: Arc<str>,
     pub(crate) config: ServerConfig,
     pub(crate) trusted: bool,
+    /// Identifies the server in approvals and catalogues.
+    pub(crate) binding: Arc<Binding>,
     pub(crate) router: Arc<Router>,
-    pub(crate) core: Weak<Core>,
+    hub: Weak<Hub>,
     starts: Arc<Starts>,
-    /// Whoever has it is the one process of this server.
-    seat: Arc<Semaphore>,
+    /// Held by the running process of this server, so that there is at most one.
+    own_process: Arc<Semaphore>,
     facts: mpsc::Sender<Fact>,
-    /// What calls have said already: that they want the server, and which connection was lost.
+    /// Facts that calls have already reported: that the server is wanted, and the last connection that was
+    /// lost.
     wanted: AtomicBool,
     lost: AtomicU64,
     state: watch::Sender<ServerStatus>,
+    milestones: watch::Sender<Milestones>,
     live: Mutex<Live>,
-    /// What it was last known to offer besides tools.
-    offers: Arc<Remembered>,
+    /// The cached prompts, resources and resource templates.
+    offers: Arc<OfferCache>,
     activity: Arc<Activity>,
-    /// It has been ended for good: no state of it means anything any more.
-    is_over: AtomicBool,
+    /// The server was stopped for good. Its status is meaningless from then on.
+    is_stopped_for_good: AtomicBool,
     task: Mutex<Option<JoinHandle<()>>>,
 }
 
-/// What is known as long as a connection lives, and what is left of the last one.
+/// The state of the current connection, and the parts of the last one that are kept.
 #[derive(Default)]
 pub(crate) struct Live {
     pub(crate) client: Option<Client>,
-    /// Which connection of this server the client is.
+    /// The number of this connection.
     pub(crate) connection: u64,
-    /// Hashes of the current definitions by the server's own names of them.
+    /// Hashes of the current definitions, by the server's names of the tools.
     pub(crate) hashes: HashMap<Arc<str>, String>,
     pub(crate) quarantined: Vec<Quarantined>,
     pub(crate) generation: u64,
@@ -73,17 +93,19 @@ pub(crate) struct Live {
     pub(crate) profile: Option<ServerProfile>,
     pub(crate) failure: Option<Arc<FailureRecord>>,
     pub(crate) login: Option<Arc<dyn Login>>,
+    /// Names of unlisted tools for which the list was already fetched again.
+    asked_for: HashSet<String>,
 }
 
-/// Calls, as the supervisor needs to know of them, without a message for each.
+/// Counters of calls for the supervisor, which avoid one message per call.
 struct Activity {
     began: Instant,
     in_flight: AtomicUsize,
-    /// Who hears of changes, and so uses the server although no call is in flight.
+    /// The number of subscriptions. They count as use even when no call is in flight.
     listeners: AtomicUsize,
     /// Milliseconds after `began`.
     last: AtomicU64,
-    /// The last call in flight is done.
+    /// Notified when the last call in flight has ended.
     idle: Notify,
 }
 
@@ -102,7 +124,7 @@ impl Activity {
     /// Waits until no call is in flight.
     async fn idle(&self) {
         loop {
-            // Listening before looking: a call that ends in between is heard.
+            // Register before the check, so that a call that ends in between is not missed.
             let idle = self.idle.notified();
             if self.in_flight.load(Ordering::Acquire) == 0 {
                 return;
@@ -124,8 +146,8 @@ impl Drop for InFlight<'_> {
     }
 }
 
-/// A subscription keeps the server from being stopped as idle, and from nothing else: not from being
-/// retired, and not from ending with its bridge.
+/// A subscription keeps the server from being stopped as idle. It prevents neither retiring the server nor
+/// dropping its bridge.
 pub(crate) struct Listening(Arc<Activity>);
 
 impl Drop for Listening {
@@ -136,47 +158,71 @@ impl Drop for Listening {
 }
 
 impl Server {
-    /// A server with nobody who looks after it yet, its life, and what its supervisor will be told.
-    pub(crate) fn new(
+    /// Adds a server to `hub` with its cached tools and offers, and starts its supervisor. Does not connect.
+    pub(crate) fn register(config: ServerConfig, hub: &Arc<Hub>, starts: Arc<Starts>) -> Arc<Self> {
+        let name = config.name.as_str().to_owned();
+        hub.registry.add_server(&Arc::from(name.as_str()));
+        let (server, life, facts) = Self::new(config, hub, starts);
+        let login = hub.registry.naming(|namer| namer.own(&name, "authenticate"));
+        let login = LoginTool::new(login, &server);
+        let mut login = Registered::own(Entry::Scoped(Arc::new(login)));
+        login.asks_itself = true;
+        hub.registry.set_login(&name, Arc::new(login));
+        server.load_cached_tools(hub);
+        server.load_cached_offers(hub);
+        // Publish the state before the supervisor runs, so that cached tools are visible at once.
+        server.publish_state(hub, &life, None);
+        let task = tokio::spawn(supervisor::run(server.clone(), life, facts));
+        *lock(&server.task) = Some(task);
+        server
+    }
+
+    fn new(
         config: ServerConfig,
-        trusted: bool,
-        core: &Arc<Core>,
+        hub: &Arc<Hub>,
+        starts: Arc<Starts>,
     ) -> (Arc<Self>, Lifecycle, mpsc::Receiver<Fact>) {
         let (facts, inbox) = mpsc::channel(FACTS);
         let name: Arc<str> = config.name.as_str().into();
         let rules = Rules {
-            backoff: core.options.backoff.clone(),
-            idle_stop: core.options.idle_stop,
-            ping_every: core.options.ping_every,
-            debounce: core.options.list_debounce,
+            backoff: hub.options.backoff.clone(),
+            idle_stop: hub.options.idle_stop,
+            ping_every: match config.transport.remote() {
+                Some(_) => hub.options.ping_remote_every.or(hub.options.ping_every),
+                None => hub.options.ping_every,
+            },
+            debounce: hub.options.list_debounce,
         };
-        let mut life = Lifecycle::new(rules, config.enabled, crate::trace::random());
-        let login = core.options.connector.login(&config);
-        if login.is_some_and(|login| login.is_needed()) {
+        let mut life = Lifecycle::new(rules, config.enabled, crate::random::random());
+        if hub.options.connector.is_refused(&config) {
             life.assume_needs_auth();
         }
-        let (state, detail) = life.shown();
+        let options = &hub.options;
+        let from_project = options.from_project.as_ref().is_some_and(|is_from| is_from(&config));
+        let binding = Binding::of(&config, options.project.as_deref(), from_project);
         let status = ServerStatus {
             name: name.clone(),
-            state,
-            detail,
+            state: life.shown(),
             tools: 0,
             quarantined: 0,
             generation: 0,
             problem: None,
+            down: life.is_down(),
             class: None,
         };
         let server = Arc::new(Self {
+            trusted: config.trust,
+            binding: Arc::new(binding),
+            router: Arc::new(Router::new(&name, config.trust, options)),
             name,
-            trusted,
-            router: Arc::new(Router::new(core.options.handler.clone())),
-            core: Arc::downgrade(core),
-            starts: core.starts.clone(),
-            seat: Arc::new(Semaphore::new(1)),
+            hub: Arc::downgrade(hub),
+            starts,
+            own_process: Arc::new(Semaphore::new(1)),
             facts,
             wanted: AtomicBool::new(false),
             lost: AtomicU64::new(0),
             state: watch::Sender::new(status),
+            milestones: watch::Sender::default(),
             live: Mutex::default(),
             offers: Arc::default(),
             activity: Arc::new(Activity {
@@ -186,17 +232,11 @@ impl Server {
                 last: AtomicU64::new(0),
                 idle: Notify::new(),
             }),
-            is_over: AtomicBool::new(false),
+            is_stopped_for_good: AtomicBool::new(false),
             task: Mutex::default(),
             config,
         });
         (server, life, inbox)
-    }
-
-    /// Starts the supervisor. Nothing is connected yet.
-    pub(crate) fn supervise(self: &Arc<Self>, life: Lifecycle, inbox: mpsc::Receiver<Fact>) {
-        let task = tokio::spawn(supervisor::run(self.clone(), life, inbox));
-        *lock(&self.task) = Some(task);
     }
 
     pub(crate) fn live(&self) -> MutexGuard<'_, Live> {
@@ -207,14 +247,26 @@ impl Server {
         self.offers.known()
     }
 
-    pub(crate) fn remembered(&self) -> &Arc<Remembered> {
+    pub(crate) fn offer_cache(&self) -> &Arc<OfferCache> {
         &self.offers
     }
 
-    /// Whether it is not running because nobody needs it, so that what is remembered of it holds.
-    pub(crate) fn is_resting(&self) -> bool {
-        let status = self.state.borrow();
-        status.state == ServerState::Pending && status.detail == Detail::Idle
+    /// The client, if the server has resources.
+    pub(crate) fn readable(&self) -> Option<Client> {
+        let has = self.live().profile.as_ref().is_some_and(|p| p.capabilities.resources.is_some());
+        self.client().filter(|_| has)
+    }
+
+    /// The client for requests other than tool calls. Starts the server if needed.
+    pub(crate) async fn ready_client(&self) -> Result<Client, CallError> {
+        self.ready(&CallContext::default())
+            .await
+            .map_err(|_| mcp_client::rpc::Failure::Closed(Delivery::NotSent).into())
+    }
+
+    /// Whether the server is stopped because no call needs it. Its cached listing is valid then.
+    pub(crate) fn is_stopped_when_idle(&self) -> bool {
+        self.state.borrow().state.is_idle()
     }
 
     pub(crate) fn client(&self) -> Option<Client> {
@@ -236,15 +288,15 @@ impl Server {
         self.state.subscribe()
     }
 
-    /// Tells the supervisor something. What a thousand calls say at once is said once, so that there is
-    /// always room for what a person says.
+    /// Sends a fact to the supervisor. Facts that many calls report at once are sent once, so that the queue
+    /// has room for requests of the user.
     pub(crate) fn tell(&self, fact: Fact) {
         let is_news = match fact {
             Fact::Wanted => !self.wanted.swap(true, Ordering::AcqRel),
             Fact::SessionLost { connection } => {
                 self.lost.fetch_max(connection, Ordering::AcqRel) < connection
             }
-            // A wish from before this is not one from after it.
+            // Any other fact changes the state, so a call that needs the server must report it again.
             _ => {
                 self.wanted.store(false, Ordering::Release);
                 true
@@ -255,8 +307,8 @@ impl Server {
         }
     }
 
-    /// The supervisor is about to act on somebody's wish: whoever wants something from now on says so again.
-    fn heard(&self, fact: Fact) {
+    /// Called before the supervisor acts on a fact. A later `Wanted` must be sent again.
+    fn accepted(&self, fact: Fact) {
         if fact == Fact::Wanted {
             self.wanted.store(false, Ordering::Release);
         }
@@ -273,49 +325,49 @@ impl Server {
         Listening(self.activity.clone())
     }
 
-    /// Whether it has been ended for good.
-    pub(crate) fn is_over(&self) -> bool {
-        self.is_over.load(Ordering::Acquire)
+    /// Whether the server was stopped for good.
+    pub(crate) fn is_stopped_for_good(&self) -> bool {
+        self.is_stopped_for_good.load(Ordering::Acquire)
     }
 
-    /// Whether somebody who needs it now should wait: it is starting, or would start if asked.
-    pub(crate) fn is_coming_up(&self) -> bool {
+    /// Whether a call should wait for the server: it is starting, or the call starts it.
+    pub(crate) fn is_starting(&self) -> bool {
         let status = self.state.borrow();
-        status.state == ServerState::Pending
-            && matches!(status.detail, Detail::Idle | Detail::Connecting { attempt: 1 })
+        !status.down
+            && matches!(status.state, ServerState::Idle | ServerState::Connecting { attempt: 1 })
     }
 
-    /// Waits until the server is neither starting nor about to. `None`: it took too long.
+    /// Waits until the server is neither starting nor about to start. Returns `None` after `limit`.
     pub(crate) async fn settled(&self, limit: Duration, retries_too: bool) -> Option<()> {
         let mut state = self.state.subscribe();
-        let is_settled = |status: &ServerStatus| match (status.state, status.detail) {
-            (ServerState::Pending, Detail::Waiting { .. }) => !retries_too,
-            (ServerState::Pending, Detail::Connecting { attempt }) => !retries_too && attempt > 1,
-            (state, _) => state != ServerState::Pending,
+        let is_settled = |status: &ServerStatus| match status.state {
+            ServerState::Waiting { .. } | ServerState::Failed { next_try: Some(_) } => !retries_too,
+            ServerState::Connecting { attempt } => !retries_too && attempt > 1,
+            state => !state.is_idle(),
         };
         let settled = state.wait_for(is_settled);
         tokio::time::timeout(limit, settled).await.ok()?.ok().map(drop)
     }
 
-    /// Ends the supervisor, and with it the connection, at once and for good.
+    /// Stops the supervisor for good and drops its connection.
     pub(crate) fn abort(&self) {
         if let Some(task) = &*lock(&self.task) {
             task.abort();
         }
-        self.is_over.store(true, Ordering::Release);
-        // Whoever waits for it to come back looks again.
+        self.is_stopped_for_good.store(true, Ordering::Release);
+        // Wake tasks that wait for a change of status.
         self.state.send_modify(|_| {});
     }
 
-    /// Ends the connection in good order when the calls in flight are done.
+    /// Closes the connection gracefully once the calls in flight are done.
     pub(crate) async fn retire(&self) {
-        // First of all: what it shows from now on would be taken for what its successor shows.
+        // Abort first: a later status of this server would be attributed to the new server of the same name.
         self.abort();
         self.activity.idle().await;
         self.stop().await;
     }
 
-    /// Ends the connection in good order.
+    /// Closes the connection gracefully.
     pub(crate) async fn stop(&self) {
         let client = self.live().client.take();
         self.abort();
@@ -324,37 +376,34 @@ impl Server {
         }
     }
 
-    pub(crate) fn show(&self, state: ServerState, detail: Detail, class: Option<ErrorClass>) {
+    pub(crate) fn show(&self, life: &Lifecycle) {
+        let (state, class, down) = (life.shown(), life.class(), life.is_down());
         let (generation, tools, quarantined, problem) = {
-            let live = self.live();
-            let problem = live.failure.as_ref().map(|failure| failure.text.clone());
-            (live.generation, live.hashes.len(), live.quarantined.len(), problem)
+            let known = self.live();
+            let problem = known.failure.as_ref().map(|failure| failure.text.clone());
+            (known.generation, known.hashes.len(), known.quarantined.len(), problem)
         };
-        let is_up = state == ServerState::Connected;
+        let is_up = state.is_connected();
         self.state.send_if_modified(|status| {
             let problem = problem.filter(|_| !is_up);
             let is_same = status.state == state
-                && status.detail == detail
                 && status.generation == generation
+                && status.down == down
                 && status.problem == problem;
             if !is_same {
                 let name = status.name.clone();
                 *status = ServerStatus {
                     name,
                     state,
-                    detail,
                     tools,
                     quarantined,
                     generation,
                     problem,
+                    down,
                     class: class.filter(|_| !is_up),
                 };
             }
             !is_same
         });
     }
-}
-
-pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

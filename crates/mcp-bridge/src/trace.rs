@@ -1,116 +1,97 @@
-//! W3C trace context: which span of the host a call belongs to.
+//! Spans for handshakes, lists and calls.
+//!
+//! Names and attributes follow OpenTelemetry's semantic conventions for MCP and for generative AI;
+//! `tracing-opentelemetry` reads `otel.name` and `otel.kind`. Attributes outside the conventions are
+//! `mcp.server.name`, `mcp.outcome` and `mcp.delivery`. Spans never carry arguments, results or foreign text.
 
-use std::{
-    fmt,
-    hash::{BuildHasher, RandomState},
-    str::FromStr,
-};
+use mcp_client::{CallError, CallToolResult, Client, Delivery};
+use mcp_tool::{ToolOutcome, ToolSpec};
+use tracing::{Span, field::Empty, info_span};
 
-/// A `traceparent`: the trace and the span a call belongs to.
-///
-/// ```
-/// use mcp_bridge::TraceParent;
-///
-/// let parent: TraceParent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01".parse()?;
-/// assert!(parent.child().to_string().starts_with("00-4bf92f3577b34da6a3ce929d0e0e4736-"));
-/// # Ok::<(), mcp_bridge::TraceParentError>(())
-/// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct TraceParent {
-    trace: u128,
-    span: u64,
-    flags: u8,
+use crate::failure_names::{class_name, delivery_name, failure_name};
+
+/// A span for a call of any tool, including hooks, checks, approval and retries.
+pub(crate) fn execute_tool(spec: &ToolSpec) -> Span {
+    info_span!(
+        "execute_tool",
+        "otel.name" = %format_args!("execute_tool {}", spec.name),
+        "gen_ai.operation.name" = "execute_tool",
+        "gen_ai.tool.name" = spec.name,
+        "mcp.server.name" = spec.server(),
+        "mcp.outcome" = Empty,
+        "mcp.delivery" = Empty,
+        "error.type" = Empty,
+    )
 }
 
-/// The text is no `traceparent`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[expect(clippy::exhaustive_structs, reason = "there is one way to be wrong")]
-pub struct TraceParentError;
-
-impl TraceParent {
-    /// A new trace. Random enough to tell traces apart, not to keep secrets.
-    pub fn new() -> Self {
-        let trace = u128::from(random()) << 64 | u128::from(random());
-        Self { trace: trace.max(1), span: random().max(1), flags: 1 }
+/// Records the outcome of a call.
+pub(crate) fn finish_tool(span: &Span, outcome: &ToolOutcome) {
+    if let Some(failure) = &outcome.failure {
+        span.record("mcp.outcome", "failure");
+        span.record("mcp.delivery", delivery_name(failure.delivery));
+        span.record("error.type", failure_name(failure.kind));
+        return;
     }
-
-    /// A new span of the same trace.
-    #[must_use]
-    pub fn child(self) -> Self {
-        Self { span: random().max(1), ..self }
+    span.record("mcp.outcome", if outcome.is_error { "tool-error" } else { "ok" });
+    span.record("mcp.delivery", delivery_name(Delivery::Executed));
+    if outcome.is_error {
+        span.record("error.type", "tool_error");
     }
 }
 
-impl Default for TraceParent {
-    fn default() -> Self {
-        Self::new()
-    }
+/// A span for one `tools/call` request on a connection.
+pub(crate) fn tools_call(server: &str, tool: &str, client: &Client) -> Span {
+    info_span!(
+        "tools/call",
+        "otel.name" = %format_args!("tools/call {tool}"),
+        "otel.kind" = "client",
+        "mcp.method.name" = "tools/call",
+        "gen_ai.operation.name" = "execute_tool",
+        "gen_ai.tool.name" = tool,
+        "mcp.server.name" = server,
+        "mcp.protocol.version" = %client.server().version,
+        "mcp.delivery" = Empty,
+        "error.type" = Empty,
+    )
 }
 
-/// The standard library's per-process randomness, stepped by its own counter.
-pub(crate) fn random() -> u64 {
-    RandomState::new().hash_one(0_u8)
-}
-
-impl fmt::Display for TraceParent {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "00-{:032x}-{:016x}-{:02x}", self.trace, self.span, self.flags)
-    }
-}
-
-impl FromStr for TraceParent {
-    type Err = TraceParentError;
-
-    fn from_str(text: &str) -> Result<Self, TraceParentError> {
-        let fields: Vec<&str> = text.split('-').collect();
-        let lower = |field: &str| field.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'));
-        let [version, trace, span, flags, ..] = fields[..] else { return Err(TraceParentError) };
-        let lengths = [version.len(), trace.len(), span.len(), flags.len()];
-        // Later versions may add fields, this one may not.
-        if lengths != [2, 32, 16, 2]
-            || version == "ff"
-            || version == "00" && fields.len() != 4
-            || !fields[..4].iter().all(|field| lower(field))
-        {
-            return Err(TraceParentError);
+/// Records the result of one `tools/call` request.
+pub(crate) fn finish_call(span: &Span, result: &Result<CallToolResult, CallError>) {
+    match result {
+        Ok(result) => {
+            span.record("mcp.delivery", delivery_name(Delivery::Executed));
+            if result.is_error {
+                span.record("error.type", "tool_error");
+            }
         }
-        let trace = u128::from_str_radix(trace, 16).map_err(|_| TraceParentError)?;
-        let span = u64::from_str_radix(span, 16).map_err(|_| TraceParentError)?;
-        let flags = u8::from_str_radix(flags, 16).map_err(|_| TraceParentError)?;
-        if trace == 0 || span == 0 {
-            return Err(TraceParentError);
+        Err(error) => {
+            span.record("mcp.delivery", delivery_name(error.delivery()));
+            span.record("error.type", class_name(error.class()));
         }
-        Ok(Self { trace, span, flags })
     }
 }
 
-impl fmt::Display for TraceParentError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("not a W3C traceparent")
-    }
+/// A span for the handshake. Its method is `initialize`, whichever revision is negotiated.
+pub(crate) fn handshake(server: &str) -> Span {
+    info_span!(
+        "initialize",
+        "otel.kind" = "client",
+        "mcp.method.name" = "initialize",
+        "mcp.server.name" = server,
+        "mcp.protocol.version" = Empty,
+        "error.type" = Empty,
+    )
 }
 
-impl std::error::Error for TraceParentError {}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_is_no_traceparent_is_refused() {
-        for bad in [
-            "",
-            "00-0-0-0",
-            "00-00000000000000000000000000000000-00f067aa0ba902b7-01",
-            "00-4bf92f3577b34da6a3ce929d0e0e4736-0000000000000000-01",
-            "00-4BF92F3577B34DA6A3CE929D0E0E4736-00f067aa0ba902b7-01",
-            "ff-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01",
-            "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01-x",
-        ] {
-            assert_eq!(bad.parse::<TraceParent>(), Err(TraceParentError), "{bad}");
-        }
-        let fresh = TraceParent::new();
-        assert_eq!(fresh.to_string().parse(), Ok(fresh));
-        assert_ne!(fresh, TraceParent::new());
-    }
+/// A span for one list request.
+pub(crate) fn list(server: &str, method: &'static str) -> Span {
+    info_span!(
+        "list",
+        "otel.name" = method,
+        "otel.kind" = "client",
+        "mcp.method.name" = method,
+        "mcp.server.name" = server,
+        "mcp.list.items" = Empty,
+        "error.type" = Empty,
+    )
 }

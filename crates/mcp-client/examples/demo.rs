@@ -1,13 +1,13 @@
-//! A host and its server in one process, no configuration, no network: `cargo run -p mcp-client --example demo`.
+//! A host and its server in one process, without configuration or network: `cargo run -p mcp-client --example demo`.
 //!
-//! The server is forty lines of raw messages, to show what goes over a link; the host is what you would
-//! write yourself.
+//! The server handles raw messages in forty lines, to show the traffic of a link. The host is code as you would write
+//! it.
 
-#![expect(clippy::print_stdout, reason = "an example talks to people")]
+#![expect(clippy::print_stdout, reason = "an example prints its results")]
 
 use std::{collections::BTreeMap, future::poll_fn};
 
-use mcp_client::{CallOptions, Client, ClientOptions, ErrorObject, RawJson};
+use mcp_client::{CallOptions, Client, ClientOptions, RawJson, rpc::ErrorObject};
 use mcp_jsonrpc::{Message, Notification, ObjectWriter, Request};
 use mcp_transport::{InProcess, Inbound, Link};
 
@@ -37,17 +37,13 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         .await?;
     println!("count says: {}", result.text());
 
-    let refused = client.call_tool("missing", &()).await.expect_err("there is no such tool");
-    println!(
-        "a tool that is not there: {refused} ({:?}, {:?})",
-        refused.class(),
-        refused.delivery()
-    );
+    let refused = client.call_tool("missing", &()).await.expect_err("the tool does not exist");
+    println!("an unknown tool: {refused} ({:?}, {:?})", refused.class(), refused.delivery());
     println!("{}", client.close().await);
     Ok(())
 }
 
-/// Answers one host until it hangs up.
+/// Serves one host until it disconnects.
 async fn serve(mut link: Link) {
     let mut batch = Vec::new();
     while poll_fn(|cx| link.inlet.poll_recv(cx, &mut batch)).await.is_ok() {

@@ -1,9 +1,9 @@
 //! Lists the tools of any server behind a URL:
 //! `cargo run -p mcp-client --features http --example remote -- https://example.com/mcp`.
 //!
-//! A bearer token, where one is needed, comes from the variable `MCP_TOKEN`.
+//! The variable `MCP_TOKEN` sets a bearer token.
 
-#![expect(clippy::print_stdout, reason = "an example talks to people")]
+#![expect(clippy::print_stdout, reason = "an example prints its results")]
 
 use std::sync::Arc;
 

@@ -1,6 +1,6 @@
 //! Lists the tools of any stdio server: `cargo run -p mcp-client --example tools -- PROGRAM [ARG…]`.
 
-#![expect(clippy::print_stdout, reason = "an example talks to people")]
+#![expect(clippy::print_stdout, reason = "an example prints its results")]
 
 use mcp_client::{Client, ClientOptions};
 use mcp_transport::{Stdio, StdioOptions};

@@ -1,4 +1,16 @@
-//! A conversation with one server.
+//! A session with one server.
+
+mod listen;
+mod lists;
+mod methods;
+mod pagination;
+mod pending;
+mod request;
+mod rounds;
+#[cfg(feature = "skills")]
+pub(crate) mod skills;
+mod tasks;
+mod tool_call;
 
 use std::{
     collections::HashSet,
@@ -7,21 +19,25 @@ use std::{
 };
 
 use mcp_jsonrpc::RawJson;
-use mcp_transport::{CloseReport, Connect, Diagnostics};
+use mcp_transport::{
+    Connect,
+    diagnostics::{CloseReport, Diagnostics},
+};
+use mcp_types::Era;
 
 use crate::{
-    dispatch::Dispatch,
+    connect::{self, Opened, ServerProfile},
     engine::Engine,
-    era::Era,
     error::HandshakeError,
-    handshake::{self, Opened},
+    host::dispatch::Dispatch,
     options::ClientOptions,
-    profile::ServerProfile,
 };
 
-/// A conversation with one server, whatever it is reached by and whichever revision it speaks.
+pub use self::{listen::Subscription, methods::CompletionTarget, pending::PendingCall};
+
+/// A session with one server, over any transport and in any supported revision.
 ///
-/// Clones share the conversation. It ends when it is [closed](Self::close), when the server goes away,
+/// Clones share the session. It ends when it is [closed](Self::close), when the server disconnects,
 /// or when the last clone is dropped.
 ///
 /// ```no_run
@@ -46,54 +62,53 @@ pub(crate) struct Inner {
     pub(crate) profile: ServerProfile,
     pub(crate) meta: Option<RawJson>,
     pub(crate) options: ClientOptions,
-    /// Tools that run only as tasks (2025-11-25), as of the last listing.
+    /// Tools that run only as tasks (2025-11-25), according to the last `tools/list`.
     pub(crate) task_tools: Mutex<HashSet<String>>,
 }
 
 impl Client {
-    /// Opens a link and finds out how to speak with the server.
+    /// Opens a link and negotiates the protocol revision with the server.
     ///
     /// # Cancel safety
-    /// A dropped attempt leaves nothing behind.
+    /// Dropping the future closes the link and leaves no process or socket behind.
     pub async fn connect(
         connector: &dyn Connect,
         options: ClientOptions,
     ) -> Result<Self, HandshakeError> {
-        let Opened { engine, dispatch, profile, meta } =
-            handshake::open(connector, &options).await?;
+        let Opened { engine, dispatch, profile, meta } = connect::open(connector, &options).await?;
         let task_tools = Mutex::default();
         Ok(Self(Arc::new(Inner { engine, dispatch, profile, meta, options, task_tools })))
     }
 
-    /// Who the server is and what it can do.
+    /// The server's identity, revision and capabilities.
     pub fn server(&self) -> &ServerProfile {
         &self.0.profile
     }
 
-    /// The era of this conversation.
+    /// The era of this session.
     pub fn era(&self) -> Era {
         self.0.profile.era()
     }
 
-    /// Ends the conversation in good order. Calls in flight fail.
+    /// Closes the session gracefully. Calls in flight fail.
     ///
     /// # Cancel safety
-    /// The end goes on in the background if nobody waits for it.
+    /// The close continues in the background if the future is dropped.
     pub async fn close(&self) -> Arc<CloseReport> {
         self.0.engine.close().await
     }
 
-    /// Waits for the end of the conversation, whoever brings it about.
+    /// Waits until the session has ended, for any reason.
     pub async fn closed(&self) -> Arc<CloseReport> {
         self.0.engine.closed().await
     }
 
-    /// Whether the conversation is over.
+    /// Whether the session has ended.
     pub fn is_closed(&self) -> bool {
         self.0.engine.shared().report().is_some()
     }
 
-    /// What is known of the link so far.
+    /// Returns the diagnostics of the link so far.
     pub fn diagnostics(&self) -> Diagnostics {
         let mut diagnostics = self.0.engine.outlet().diagnostics();
         diagnostics.noise = self.0.engine.shared().noise();

@@ -1,8 +1,8 @@
-//! The thin tokio side of [`Peer`]: one task that reads, and callers that write for themselves.
+//! The tokio adapter of [`Peer`]: one task reads, and callers write directly.
 //!
-//! Callers and the reading task share the peer behind a short lock. A call is encoded and written from
-//! the caller's own task; its answer wakes exactly that task, which then decodes it. There is no queue
-//! and no task in between, in either direction.
+//! Callers and the reading task share the peer behind a mutex that is held briefly. A call is
+//! encoded and written on the caller's task. Its response wakes exactly that task, which then
+//! decodes it. No queue and no other task is in between, in either direction.
 
 #[cfg(all(test, mcp_loom))]
 mod model;
@@ -17,10 +17,13 @@ use std::{
 };
 
 use mcp_jsonrpc::{
-    CallId, CallLimits, Delivery, ErrorClass, ErrorObject, Event, Failure, Loss, Message, Noise,
-    Notification, Peer, Progress, RawJson, Refused, Reply, Request, RequestId, Trouble,
+    CallId, CallLimits, Delivery, ErrorClass, ErrorObject, Event, Failure, FailureCause, Loss,
+    Message, Notification, Peer, Progress, RawJson, Refused, Request, RequestId, UnmatchedMessages,
+    wire::Reply,
 };
-use mcp_transport::{CancelBy, CloseReport, Inbound, Inlet, Link, Outlet, SendError};
+use mcp_transport::{
+    Inbound, Inlet, Link, Outlet, SendError, author::CancelBy, diagnostics::CloseReport,
+};
 use tokio::{
     sync::watch,
     task::AbortHandle,
@@ -28,22 +31,34 @@ use tokio::{
 };
 
 pub(crate) use self::token::Token;
-use crate::{
-    dispatch::Dispatch,
-    sync::{Mutex, MutexGuard},
-};
+use crate::sync::{Mutex, MutexGuard};
 
-/// How many batches are taken in a row before other tasks get a turn.
+/// How many batches are read in a row before the task yields.
 const BATCHES_PER_TURN: u32 = 32;
 
-/// A conversation over one link. Dropping it ends the link at once.
+/// A session over one link. Dropping it closes the link immediately.
 pub(crate) struct Engine {
     shared: Arc<Shared>,
     driver: AbortHandle,
-    dispatch: Arc<Dispatch>,
+    incoming: Arc<dyn Incoming>,
 }
 
-/// What callers and the reading task share.
+/// Receives the requests and notifications of the server.
+pub(crate) trait Incoming: Send + Sync {
+    /// Whether requests of this server may be answered.
+    fn may_answer(&self) -> bool;
+
+    /// Handles a request or notification. Called on the reading task, so it must not block.
+    fn event(self: Arc<Self>, shared: &Arc<Shared>, event: Event);
+
+    /// Called when the link has closed.
+    fn ended(&self);
+
+    /// Aborts all pending responses.
+    fn stop(&self);
+}
+
+/// State shared by callers and the reading task.
 pub(crate) struct Shared {
     core: Mutex<Core>,
     outlet: Arc<dyn Outlet>,
@@ -53,27 +68,27 @@ pub(crate) struct Shared {
 #[derive(Default)]
 struct Core {
     peer: Peer,
-    /// When the driver will wake up by itself.
+    /// The deadline for which the driver's timer is set.
     armed: Option<std::time::Instant>,
     driver: Option<Waker>,
 }
 
 impl Engine {
-    pub(crate) fn start(link: Link, dispatch: Arc<Dispatch>) -> Self {
+    pub(crate) fn start(link: Link, incoming: Arc<dyn Incoming>) -> Self {
         let (ended, _) = watch::channel(None);
         let shared = Arc::new(Shared { core: Mutex::default(), outlet: link.outlet, ended });
         let driver = Driver {
             shared: shared.clone(),
             inlet: link.inlet,
-            dispatch: dispatch.clone(),
+            incoming: incoming.clone(),
             sleep: None,
             batch: Vec::new(),
             wakes: Vec::new(),
             events: Vec::new(),
-            noise: Noise::default(),
+            noise: UnmatchedMessages::default(),
         };
         let driver = tokio::spawn(driver).abort_handle();
-        Self { shared, driver, dispatch }
+        Self { shared, driver, incoming }
     }
 
     pub(crate) fn shared(&self) -> &Arc<Shared> {
@@ -84,13 +99,13 @@ impl Engine {
         &*self.shared.outlet
     }
 
-    /// Closes the link in good order and waits for its report.
+    /// Closes the link gracefully and returns its report.
     pub(crate) async fn close(&self) -> Arc<CloseReport> {
         self.shared.outlet.close();
         self.closed().await
     }
 
-    /// Waits for the end of the link, whoever brings it about.
+    /// Waits until the link has closed, for any reason.
     pub(crate) async fn closed(&self) -> Arc<CloseReport> {
         let mut ended = self.shared.ended.subscribe();
         match ended.wait_for(Option::is_some).await {
@@ -101,13 +116,13 @@ impl Engine {
 }
 
 fn unknown_end() -> Arc<CloseReport> {
-    Arc::new(CloseReport::new(mcp_transport::CloseReason::Ended, 0))
+    Arc::new(CloseReport::new(mcp_transport::diagnostics::CloseReason::Ended, 0))
 }
 
 impl Drop for Engine {
     fn drop(&mut self) {
-        self.dispatch.stop();
-        // Dropping the driver drops the inlet, which takes the server with it.
+        self.incoming.stop();
+        // Dropping the driver drops the inlet, which ends the server process or connection.
         self.driver.abort();
     }
 }
@@ -117,20 +132,20 @@ impl Shared {
         self.core.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// How the link ended, if it has.
+    /// The report of how the link ended, if it has.
     pub(crate) fn report(&self) -> Option<Arc<CloseReport>> {
         self.ended.borrow().clone()
     }
 
-    /// Answers that nobody waited for.
-    pub(crate) fn noise(&self) -> Noise {
+    /// The counts of messages that matched no call.
+    pub(crate) fn noise(&self) -> UnmatchedMessages {
         self.lock().peer.noise()
     }
 
-    /// Makes a call. `params` gets the call's id, which is its progress token too.
+    /// Makes a call. `params` receives the call's id, which is also its progress token.
     ///
     /// # Cancel safety
-    /// Dropping the future gives the call up, and tells the server unless it has answered already.
+    /// Dropping the future abandons the call, and notifies the server unless it has already responded.
     pub(crate) async fn call(
         &self,
         method: impl Into<Cow<'static, str>>,
@@ -141,7 +156,8 @@ impl Shared {
         let id = self.open(limits).map_err(refused)?;
         let mut guard = Guard { shared: self, id, waiting: true };
         let request = Request::new(id, method, params(id));
-        // A server that does not read holds up its own callers, within their time limits.
+        // Wait for room in the queue, within the call's time limits. A server that does not read
+        // delays only its own callers.
         poll_fn(|cx| match self.outlet.poll_ready(cx) {
             Poll::Ready(()) => Poll::Ready(Ok(())),
             Poll::Pending => self.lock().peer.poll(id, cx).map(|outcome| outcome.map(drop)),
@@ -151,9 +167,9 @@ impl Shared {
         match self.outlet.send(Message::Request(request)) {
             Ok(ticket) => self.sent(id, ticket),
             Err(SendError::Full { .. }) => {
-                return Err(lost(Trouble::Local, "the server does not read what it is sent"));
+                return Err(lost(FailureCause::Local, "the server does not read its input"));
             }
-            // Either the report is on its way to the peer, or this link was closed by ourselves.
+            // Either the report has not reached the peer yet, or we closed the link ourselves.
             Err(_) => return Err(Failure::Closed(Delivery::NotSent)),
         }
         let outcome = poll_fn(|cx| {
@@ -177,7 +193,7 @@ impl Shared {
         outcome
     }
 
-    /// Sends a request whose answer nobody waits for.
+    /// Sends a request without waiting for its response.
     pub(crate) fn tell(
         &self,
         method: &'static str,
@@ -193,7 +209,7 @@ impl Shared {
         let _ = self.outlet.send(Message::Notification(Notification::new(method, params)));
     }
 
-    /// Answers a request of the server's, unless it no longer wants the answer.
+    /// Responds to a request of the server, unless the server has cancelled it.
     pub(crate) fn respond(&self, id: &RequestId, outcome: Result<RawJson, ErrorObject>) {
         let response = self.lock().peer.respond(id, outcome);
         if let Some(response) = response {
@@ -201,12 +217,12 @@ impl Shared {
         }
     }
 
-    /// The server waits for us, so it is no wonder that it is silent.
+    /// Resets the idle timeouts of calls: the server is silent because it is waiting for us.
     pub(crate) fn touch(&self) {
         self.lock().peer.touch(now());
     }
 
-    /// Lets a request of the server's go unanswered.
+    /// Drops a request of the server without a response.
     pub(crate) fn ignore(&self, id: &RequestId) {
         drop(self.lock().peer.respond(id, Ok(RawJson::null())));
     }
@@ -220,7 +236,7 @@ impl Shared {
                 (due, None) => due.is_some(),
                 (None, Some(_)) => false,
             };
-            // The driver sleeps until a later deadline than this call's.
+            // Wake the driver if its timer is set to a later deadline than this call's.
             (id, if sooner { core.driver.take() } else { None })
         };
         driver.into_iter().for_each(Waker::wake);
@@ -233,7 +249,7 @@ impl Shared {
             core.peer.sent(id, ticket);
             core.peer.next_abandoned()
         };
-        // Its time was up before it was out.
+        // The call timed out before the request was written.
         if let Some(id) = abandoned {
             self.cancel(id, "timed out");
         }
@@ -253,7 +269,7 @@ impl Shared {
     }
 }
 
-/// Gives a call up when the future that waits for it is dropped.
+/// Abandons a call when the future waiting for it is dropped.
 struct Guard<'a> {
     shared: &'a Shared,
     id: CallId,
@@ -280,33 +296,33 @@ fn refused(refused: Refused) -> Failure {
     }
 }
 
-fn lost(trouble: Trouble, reason: &str) -> Failure {
-    Loss::new(Delivery::NotSent, ErrorClass::Transient, trouble, reason).into()
+fn lost(cause: FailureCause, reason: &str) -> Failure {
+    Loss::new(Delivery::NotSent, ErrorClass::Transient, cause, reason).into()
 }
 
-/// A failure from before the request was handed over.
+/// Converts a failure that occurred before the request was sent.
 fn not_sent(failure: Failure) -> Failure {
     match failure {
         Failure::Closed(_) => Failure::Closed(Delivery::NotSent),
         Failure::TimedOut(timeout) => {
-            let reason = format!("the server does not read what it is sent: {timeout}");
-            lost(Trouble::TimedOut, &reason)
+            let reason = format!("the server does not read its input: {timeout}");
+            lost(FailureCause::TimedOut, &reason)
         }
         other => other,
     }
 }
 
-/// The task that reads.
+/// The reading task.
 struct Driver {
     shared: Arc<Shared>,
     inlet: Box<dyn Inlet>,
-    dispatch: Arc<Dispatch>,
+    incoming: Arc<dyn Incoming>,
     sleep: Option<Pin<Box<Sleep>>>,
     batch: Vec<Inbound>,
     wakes: Vec<Waker>,
     events: Vec<Event>,
-    /// As of the last look, to tell when there is more.
-    noise: Noise,
+    /// The counts when last checked, to detect changes.
+    noise: UnmatchedMessages,
 }
 
 impl Future for Driver {
@@ -325,7 +341,7 @@ impl Future for Driver {
                 Poll::Pending => return Poll::Pending,
             }
         }
-        // Whoever floods us without a pause must not stop the clock for everybody else.
+        // A server that sends without pause must not delay the timeouts of other calls.
         this.expire(cx);
         cx.waker().wake_by_ref();
         Poll::Pending
@@ -348,12 +364,12 @@ impl Driver {
         let noise = core.peer.noise();
         if noise != self.noise {
             self.noise = noise;
-            tracing::debug!(?noise, "answers that nobody waits for");
+            tracing::debug!(?noise, "received responses that match no call");
         }
         self.settle(core);
     }
 
-    /// Sleeps until the next deadline. Returns whether one has just passed.
+    /// Polls the timer of the next deadline. Returns whether a deadline has passed.
     fn expire(&mut self, cx: &mut Context<'_>) -> bool {
         let shared = self.shared.clone();
         let mut core = shared.lock();
@@ -367,8 +383,8 @@ impl Driver {
         if sleep.deadline() != due {
             sleep.as_mut().reset(due);
         }
-        // A server that floods uses up what tokio lets a task do in one go, and a timer then says that
-        // it is not ready whatever the time. So the clock has the last word.
+        // A server that floods us exhausts tokio's cooperative budget, and then the timer returns
+        // pending regardless of the time. So the clock decides.
         if sleep.as_mut().poll(cx).is_pending() && Instant::now() < due {
             return false;
         }
@@ -377,7 +393,7 @@ impl Driver {
         true
     }
 
-    /// Carries out what the peer wants done, after letting go of it.
+    /// Carries out the actions requested by the peer, after releasing the lock.
     fn settle(&mut self, mut core: MutexGuard<'_, Core>) {
         let peer = &mut core.peer;
         self.wakes.extend(std::iter::from_fn(|| peer.next_wake()));
@@ -386,40 +402,40 @@ impl Driver {
         let abandoned: Vec<_> = std::iter::from_fn(|| peer.next_abandoned()).collect();
         drop(core);
         self.wakes.drain(..).for_each(Waker::wake);
-        // The peer refuses what is too much, and a modern server must not be answered even then.
-        for message in outgoing.into_iter().filter(|_| self.dispatch.may_answer()) {
+        // The peer rejects requests beyond its limit, but a modern server must not be answered even then.
+        for message in outgoing.into_iter().filter(|_| self.incoming.may_answer()) {
             let _ = self.shared.outlet.send(message);
         }
         for id in abandoned {
             self.shared.cancel(id, "timed out");
         }
         for event in self.events.drain(..) {
-            self.dispatch.event(&self.shared, event);
+            self.incoming.clone().event(&self.shared, event);
         }
     }
 
     fn finish(&mut self, report: CloseReport) {
-        // Whoever is woken by the peer finds the report already there.
+        // Publish the report first, so that callers woken by the peer find it.
         let flushed = report.flushed;
         self.shared.ended.send_replace(Some(Arc::new(report)));
         let shared = self.shared.clone();
         let mut core = shared.lock();
         core.peer.close(flushed);
         self.settle(core);
-        self.dispatch.ended();
+        self.incoming.ended();
     }
 }
 
-/// Aborted rather than finished: nobody will answer any more.
+/// The task was aborted, so there will be no more responses.
 impl Drop for Driver {
     fn drop(&mut self) {
         let shared = self.shared.clone();
         let mut core = shared.lock();
         if !core.peer.is_closed() {
-            // Nothing is known of what was written, which is the cautious thing to say.
+            // It is unknown how much was written. Assume that everything was, which is the cautious answer.
             core.peer.close(u64::MAX);
             self.settle(core);
-            self.dispatch.ended();
+            self.incoming.ended();
             self.shared.ended.send_if_modified(|report| report.replace(unknown_end()).is_none());
         }
     }

@@ -1,65 +1,67 @@
-//! What can go wrong between a client and its server.
+//! Errors of handshakes and calls.
 
 use std::{fmt, sync::Arc, time::Duration};
 
-use mcp_jsonrpc::{Delivery, ErrorObject, Failure, Loss, Refused, ShapeError, Timeout, Trouble};
-use mcp_transport::{CloseReport, ConnectError, Diagnostics, ErrorClass};
+use mcp_jsonrpc::{Delivery, ErrorObject, Failure, FailureCause, Loss, ShapeError};
+use mcp_transport::{
+    ConnectError, ErrorClass,
+    diagnostics::{CloseReport, Diagnostics},
+};
 
-/// Why no conversation came about.
+/// Why a session could not be opened.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum HandshakeError {
     /// The link could not be opened.
     Connect(ConnectError),
-    /// The server went away during the handshake.
+    /// The server closed the link during the handshake.
     Closed {
-        /// What we were doing.
+        /// The method of the handshake's current request.
         phase: &'static str,
-        /// How it went away.
+        /// How the link ended.
         report: Arc<CloseReport>,
     },
-    /// The server did not answer in time.
+    /// The server did not respond in time.
     TimedOut {
-        /// What we were doing.
+        /// The method of the handshake's current request.
         phase: &'static str,
-        /// How long it had.
+        /// The time limit.
         limit: Duration,
-        /// What it did instead.
+        /// The diagnostics of the link.
         diagnostics: Box<Diagnostics>,
     },
-    /// The server, or something on the way to it, would not take the request: it is down, too busy, or
-    /// wants somebody to log in first.
+    /// The server or an intermediary did not accept the request: it is down, overloaded, or requires a login.
     Unavailable {
-        /// What we were doing.
+        /// The method of the handshake's current request.
         phase: &'static str,
-        /// What came of it.
+        /// How the request was lost.
         loss: Box<Loss>,
     },
-    /// The server said no.
+    /// The server responded with an error.
     Rejected {
-        /// To what.
+        /// The method of the rejected request.
         phase: &'static str,
-        /// Its words.
+        /// The server's error.
         error: ErrorObject,
     },
-    /// We and the server speak no revision in common.
+    /// The server supports no revision that this client supports.
     NoCommonVersion {
-        /// What the server speaks.
+        /// The revisions the server supports.
         offered: Vec<String>,
     },
-    /// The modern era was asked for and the server is not modern.
+    /// The modern era was required, but the server is not modern.
     NotModern,
-    /// What the server says of itself is not what the protocol says it is.
+    /// A response of the server does not conform to the protocol.
     Shape {
-        /// What it answered.
+        /// The method of the request.
         phase: &'static str,
-        /// What is wrong with the answer, and where.
+        /// The violation and its path.
         error: ShapeError,
     },
 }
 
 impl HandshakeError {
-    /// What this calls for.
+    /// The class of the error, which says how to react to it.
     pub fn class(&self) -> ErrorClass {
         match self {
             HandshakeError::Connect(error) => error.class(),
@@ -73,21 +75,21 @@ impl HandshakeError {
         }
     }
 
-    /// What kind of trouble it was.
-    pub fn trouble(&self) -> Trouble {
+    /// The kind of failure.
+    pub fn cause(&self) -> FailureCause {
         match self {
-            HandshakeError::Connect(error) => error.trouble(),
-            HandshakeError::Closed { report, .. } => report.reason.trouble(),
-            HandshakeError::TimedOut { .. } => Trouble::TimedOut,
-            HandshakeError::Unavailable { loss, .. } => loss.trouble,
-            HandshakeError::Shape { .. } => Trouble::NotMcp,
+            HandshakeError::Connect(error) => error.cause(),
+            HandshakeError::Closed { report, .. } => report.reason.cause(),
+            HandshakeError::TimedOut { .. } => FailureCause::TimedOut,
+            HandshakeError::Unavailable { loss, .. } => loss.cause,
+            HandshakeError::Shape { .. } => FailureCause::NotMcp,
             HandshakeError::Rejected { .. }
             | HandshakeError::NoCommonVersion { .. }
-            | HandshakeError::NotModern => Trouble::Other,
+            | HandshakeError::NotModern => FailureCause::Other,
         }
     }
 
-    /// When the server wants to be asked again, where it says so.
+    /// The delay before a retry that the server asked for, if any.
     pub fn retry_after(&self) -> Option<Duration> {
         match self {
             HandshakeError::Unavailable { loss, .. } => loss.retry_after,
@@ -106,10 +108,13 @@ impl fmt::Display for HandshakeError {
                 write!(f, "no answer to `{phase}` within {limit:?}")?;
                 if let Some(line) = &diagnostics.first_skipped {
                     let lines = diagnostics.skipped_lines;
-                    write!(f, "; it wrote {lines} lines that are no messages, the first: {line}")?;
+                    write!(
+                        f,
+                        "; it wrote {lines} lines that are not JSON-RPC messages, the first: {line}"
+                    )?;
                 }
                 match diagnostics.stderr.last() {
-                    Some(line) => write!(f, "; its last words: {line}"),
+                    Some(line) => write!(f, "; last stderr line: {line}"),
                     None => Ok(()),
                 }
             }
@@ -120,17 +125,17 @@ impl fmt::Display for HandshakeError {
                 write!(f, "the server refused `{phase}`: {error}")
             }
             HandshakeError::NoCommonVersion { offered } if offered.is_empty() => {
-                f.write_str("the server names no protocol version that this client speaks")
+                f.write_str("the server lists no protocol version that this client supports")
             }
             HandshakeError::NoCommonVersion { offered } => {
                 write!(
                     f,
-                    "the server speaks only {}, which this client does not",
+                    "the server supports only {}, which this client does not",
                     offered.join(", ")
                 )
             }
             HandshakeError::NotModern => f.write_str(
-                "the server does not speak 2026-07-28, and this connection is pinned to it",
+                "the server does not support 2026-07-28, which this connection requires",
             ),
             HandshakeError::Shape { phase, error } => {
                 write!(f, "unreadable answer to `{phase}`: {error}")
@@ -154,177 +159,133 @@ impl From<ConnectError> for HandshakeError {
     }
 }
 
-/// Why a call has no result.
+/// Why a call failed.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum CallError {
-    /// The server answered with an error.
-    Rejected(ErrorObject),
-    /// Its time was up. The server has been told to stop.
-    TimedOut {
-        /// Which method.
-        method: &'static str,
-        /// Which limit.
-        timeout: Timeout,
-    },
-    /// The connection is gone.
-    Closed {
-        /// What became of the request.
-        delivery: Delivery,
-        /// How the connection ended, where that is known already.
+    /// The request failed, or the server rejected it.
+    Failed {
+        /// The method, if known.
+        method: Option<&'static str>,
+        /// The failure.
+        failure: Failure,
+        /// How the link ended, if it has and the report is available.
         report: Option<Arc<CloseReport>>,
     },
-    /// The link lost this request, and lives on.
-    Lost(Box<Loss>),
-    /// The answer was larger than we accept.
-    TooLarge {
-        /// Its size in bytes.
-        size: usize,
-        /// What we accept.
-        limit: usize,
-    },
-    /// The answer is not what the protocol says it is.
-    Shape {
-        /// Which method.
-        method: &'static str,
-        /// What is wrong with it, and where.
-        error: ShapeError,
-    },
-    /// What was to be sent cannot be written as JSON.
+    /// The params cannot be encoded as JSON.
     Unsendable(ShapeError),
-    /// The server, or its revision of the protocol, has nothing of the kind.
+    /// The server or its revision does not support this.
     Unsupported(&'static str),
-    /// The server asked for something the host never said it could do.
+    /// The server requested something that the host has not declared.
     Undeclared(Box<str>),
-    /// The host refused what the server needs to go on.
+    /// The host refused an input request of the server.
     Declined(Box<str>),
-    /// The server kept asking.
+    /// The server requested input too many times.
     TooManyRounds {
-        /// How often it was answered.
+        /// The number of rounds answered.
         rounds: u32,
     },
-    /// So many calls are waiting already.
-    TooManyCalls {
-        /// How many may.
-        limit: usize,
-    },
-    /// It was cancelled by the server.
-    Cancelled,
 }
 
 impl CallError {
-    pub(crate) fn new(
-        method: &'static str,
-        failure: Failure,
-        report: Option<Arc<CloseReport>>,
-    ) -> Self {
-        match failure {
-            Failure::Rejected(error) => CallError::Rejected(error),
-            Failure::TimedOut(timeout) => CallError::TimedOut { method, timeout },
-            Failure::Closed(delivery) => CallError::Closed { delivery, report },
-            Failure::Lost(loss) => CallError::Lost(loss),
-            Failure::TooLarge { size, limit } => CallError::TooLarge { size, limit },
-            Failure::Malformed(error) => CallError::Shape { method, error },
-            Failure::Refused(refused) => refused.into(),
-            _ => CallError::Cancelled,
-        }
+    pub(crate) fn new(method: &'static str, failure: Failure) -> Self {
+        CallError::Failed { method: Some(method), failure, report: None }
     }
 
-    /// What this calls for.
+    /// The response to `method` does not conform to the protocol.
+    pub(crate) fn shape(method: &'static str, error: ShapeError) -> Self {
+        Self::new(method, Failure::Malformed(error))
+    }
+
+    /// A failure, together with the report of the link if it has ended.
+    pub(crate) fn reported(
+        method: &'static str,
+        failure: Failure,
+        ended: Option<Arc<CloseReport>>,
+    ) -> Self {
+        let report = ended.filter(|_| matches!(failure, Failure::Closed(_)));
+        CallError::Failed { method: Some(method), failure, report }
+    }
+
+    /// The class of the error, which says how to react to it.
     pub fn class(&self) -> ErrorClass {
         match self {
-            CallError::Lost(loss) => loss.class,
-            CallError::Closed { report: Some(report), .. } => report.reason.class(),
-            CallError::TimedOut { .. }
-            | CallError::Closed { .. }
-            | CallError::TooManyCalls { .. }
-            | CallError::Cancelled => ErrorClass::Transient,
+            CallError::Failed { report: Some(report), .. } => report.reason.class(),
+            CallError::Failed { failure, .. } => failure.class(),
             _ => ErrorClass::Permanent,
         }
     }
 
-    /// What kind of trouble it was.
-    pub fn trouble(&self) -> Trouble {
+    /// The kind of failure.
+    pub fn cause(&self) -> FailureCause {
         match self {
-            CallError::Lost(loss) => loss.trouble,
-            CallError::Closed { report: Some(report), .. } => report.reason.trouble(),
-            CallError::Closed { report: None, .. } => Trouble::Closed,
-            CallError::TimedOut { .. } => Trouble::TimedOut,
-            CallError::TooLarge { .. } => Trouble::TooLarge,
-            CallError::Shape { .. } => Trouble::NotMcp,
-            CallError::Unsendable(_) | CallError::TooManyCalls { .. } => Trouble::Local,
-            _ => Trouble::Other,
+            CallError::Failed { report: Some(report), .. } => report.reason.cause(),
+            CallError::Failed { failure, .. } => failure.cause(),
+            CallError::Unsendable(_) => FailureCause::Local,
+            _ => FailureCause::Other,
         }
     }
 
-    /// When the server wants to be asked again, where it says so.
+    /// The delay before a retry that the server asked for, if any.
     pub fn retry_after(&self) -> Option<Duration> {
         match self {
-            CallError::Lost(loss) => loss.retry_after,
+            CallError::Failed { failure, .. } => failure.retry_after(),
             _ => None,
         }
     }
 
-    /// What is known of the call's effect: whether trying again is safe.
+    /// Whether the call may have had an effect, and so whether a retry is safe.
     pub fn delivery(&self) -> Delivery {
         match self {
-            CallError::Closed { delivery, .. } => *delivery,
-            CallError::Lost(loss) => loss.delivery,
-            CallError::TimedOut { .. } | CallError::Cancelled => Delivery::Unknown,
-            CallError::Unsendable(_)
-            | CallError::Unsupported(_)
-            | CallError::TooManyCalls { .. } => Delivery::NotSent,
+            CallError::Failed { failure, .. } => failure.delivery(),
+            CallError::Unsendable(_) | CallError::Unsupported(_) => Delivery::NotSent,
             _ => Delivery::Executed,
         }
     }
 }
 
-impl From<Refused> for CallError {
-    fn from(refused: Refused) -> Self {
-        match refused {
-            Refused::TooManyCalls { limit } => CallError::TooManyCalls { limit },
-            _ => CallError::Closed { delivery: Delivery::NotSent, report: None },
-        }
+impl From<Failure> for CallError {
+    fn from(failure: Failure) -> Self {
+        CallError::Failed { method: None, failure, report: None }
     }
 }
 
 impl fmt::Display for CallError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            CallError::Rejected(error) => write!(f, "the server refused: {error}"),
-            CallError::TimedOut { method, timeout } => write!(f, "`{method}` timed out: {timeout}"),
-            CallError::Closed { delivery, report } => {
-                match delivery {
-                    Delivery::NotSent => f.write_str("unavailable: the request was not sent")?,
-                    _ => f.write_str("unavailable: the connection closed before the answer")?,
+            CallError::Failed { method, failure, report } => match (failure, method) {
+                (Failure::TimedOut(timeout), Some(method)) => {
+                    write!(f, "`{method}` timed out: {timeout}")
                 }
-                match report {
-                    Some(report) => write!(f, "; {report}"),
-                    None => Ok(()),
+                (Failure::Malformed(error), Some(method)) => {
+                    write!(f, "unreadable answer to `{method}`: {error}")
                 }
-            }
-            CallError::Lost(loss) => f.write_str(&loss.reason),
-            CallError::TooLarge { size, limit } => {
-                write!(f, "message too large: {size} bytes, and at most {limit} are accepted")
-            }
-            CallError::Shape { method, error } => {
-                write!(f, "unreadable answer to `{method}`: {error}")
-            }
+                (Failure::Closed(delivery), _) => {
+                    f.write_str(match delivery {
+                        Delivery::NotSent => "unavailable: the request was not sent",
+                        _ => "unavailable: the connection closed before the answer",
+                    })?;
+                    match report {
+                        Some(report) => write!(f, "; {report}"),
+                        None => Ok(()),
+                    }
+                }
+                (failure, _) => failure.fmt(f),
+            },
             CallError::Unsendable(error) => {
-                write!(f, "the arguments cannot be written as JSON: {error}")
+                write!(f, "the arguments cannot be serialized as JSON: {error}")
             }
             CallError::Unsupported(what) => write!(f, "the server does not support {what}"),
             CallError::Undeclared(what) => {
-                write!(f, "the server asked for `{what}`, which this host never offered")
+                write!(
+                    f,
+                    "the server requested `{what}`, a capability that this host did not declare"
+                )
             }
             CallError::Declined(what) => write!(f, "the host declined: {what}"),
             CallError::TooManyRounds { rounds } => {
-                write!(f, "the server asked for more input {rounds} times in a row")
+                write!(f, "the server requested input {rounds} times in a row")
             }
-            CallError::TooManyCalls { limit } => {
-                write!(f, "{limit} calls are already waiting for their answers")
-            }
-            CallError::Cancelled => f.write_str("cancelled"),
         }
     }
 }
@@ -332,8 +293,13 @@ impl fmt::Display for CallError {
 impl std::error::Error for CallError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
-            CallError::Rejected(error) => Some(error),
+            CallError::Failed { failure: Failure::Rejected(error), .. } => Some(error),
             _ => None,
         }
     }
+}
+
+/// Creates an error with this description of an invalid message.
+pub(crate) fn problem(text: impl fmt::Display) -> ShapeError {
+    serde::de::Error::custom(text)
 }

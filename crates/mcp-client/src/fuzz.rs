@@ -1,20 +1,23 @@
-//! Targets for the fuzzer, which is in the `fuzz` folder of the workspace. Not part of the API.
+//! Targets for the fuzzer in the `fuzz` folder of the workspace. Not part of the API.
 //!
-//! Each takes any bytes and panics if something does not hold that should.
+//! Each takes arbitrary bytes and panics if an invariant is violated.
 
 use std::fmt::Debug;
 
-use mcp_jsonrpc::{RawJson, Reply};
+use mcp_jsonrpc::{RawJson, wire::Reply};
 
-pub use crate::skills::fuzz::front_matter;
-use crate::types::{Page, Prompt, Rejectable, Resource, Tool};
+pub use crate::client::skills::fuzz::front_matter;
+use mcp_types::{
+    Prompt, Resource, Tool,
+    lists::{Page, Rejectable},
+};
 
-/// Whether a user may be sent there. What a browser makes of it is for the target to compare.
+/// Whether a user may be sent to `url`. The fuzz target compares this with how a browser parses it.
 pub fn is_page(url: &str) -> bool {
-    crate::page::check(Some(url)).is_ok()
+    crate::host::page_url::check(Some(url)).is_ok()
 }
 
-/// Any page of a list: every entry is an item or rejected, and none is lost.
+/// Any page of a list: each entry is either an item or rejected, and none is lost.
 pub fn listing(data: &[u8]) {
     let Ok(raw) = RawJson::parse(data.to_vec()) else { return };
     page::<Tool>(&raw);
@@ -27,7 +30,11 @@ fn page<T: Rejectable + Debug>(raw: &RawJson) {
     let reply = Reply::recognize(&frame.into()).expect("an answer");
     let Ok(page) = Page::<T>::read(reply) else { return };
     let entries = raw.get(T::MEMBER).and_then(|entries| entries.decode::<Vec<RawJson>>().ok());
-    let entries = entries.expect("a list, or there would be no page");
+    let Some(entries) = entries else {
+        assert!(page.problem.is_some() && page.items.is_empty() && page.rejected.is_empty());
+        return;
+    };
+    assert!(page.problem.is_none(), "{:?}", page.problem);
     assert_eq!(page.items.len() + page.rejected.len(), entries.len());
     let readable = entries.iter().filter(|entry| entry.decode::<T>().is_ok()).count();
     assert_eq!(page.items.len(), readable, "{:?}", page.rejected);

@@ -1,73 +1,71 @@
 //! A Model Context Protocol client over any link, for both eras of the protocol.
 //!
-//! [`Client::connect`] opens a link, finds out which revision the server speaks, and from then on
-//! the era is a detail: the same methods list, call, read and subscribe. What a server asks of its
-//! host (a question for the user, a completion, its roots) goes to a [`Handler`].
+//! [`Client::connect`] opens a link and negotiates the revision. After that the same methods list,
+//! call, read and subscribe in both eras. The server's requests to its host (elicitation, sampling,
+//! roots) go to a [`Handler`].
 //!
-//! This crate knows nothing of agents: no names, trust or retries. That is `mcp-bridge`.
+//! This crate handles one session. Server names, trust and retries belong to `mcp-bridge`.
 
-mod call;
-mod capabilities;
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
 mod client;
-mod dispatch;
+mod connect;
 mod engine;
 mod era;
 mod error;
 #[cfg(feature = "__fuzz")]
 #[doc(hidden)]
 pub mod fuzz;
-mod handler;
-mod handshake;
-mod inputs;
-mod listen;
-mod methods;
-mod negotiation;
+mod host;
 mod options;
-mod page;
-mod paging;
-mod plain_call;
-mod profile;
 mod progress;
-mod request;
-mod rounds;
-#[cfg(feature = "skills")]
-mod skills;
+mod setters;
+mod subscriptions;
 mod sync;
-mod tasks;
-mod types;
+mod telemetry;
 
-pub use futures_core::future::BoxFuture;
-pub use mcp_jsonrpc::{Delivery, ErrorObject, Progress, RawJson, RequestId, ShapeError, Timeout};
-pub use mcp_transport::{CloseReport, Diagnostics, ErrorClass, Trouble};
+pub use mcp_jsonrpc::{Delivery, Progress, RawJson};
+/// All protocol types. The most common ones are re-exported at the root.
+pub use mcp_types as types;
+pub use mcp_types::{
+    BoxFuture, CallToolResult, Callbacks, ClientCapabilities, Content, ElicitRequest, ElicitResult,
+    Handler, Implementation, events::ServerEvent,
+};
 
 pub use crate::{
-    call::ToolCall,
-    capabilities::ClientCapabilities,
-    client::Client,
-    era::{Era, EraChoice, ProtocolVersion, RememberedEra},
+    client::{Client, PendingCall, Subscription},
+    connect::ServerProfile,
+    era::EraChoice,
     error::{CallError, HandshakeError},
-    handler::{Decline, Handler, Refusal, ServerEvent},
-    listen::{ListenFilter, Subscription},
-    methods::CompletionTarget,
-    options::{CallOptions, ClientOptions, OnProgress},
-    plain_call::PlainCall,
-    profile::ServerProfile,
+    options::{CallOptions, ClientOptions},
     progress::ProgressStream,
-    types::{
-        CacheScope, CallToolResult, Completion, Content, CreateMessageRequest, CreateMessageResult,
-        ElicitAction, ElicitRequest, ElicitResult, EmbeddedResource, Extra, Freshness,
-        GetPromptResult, Implementation, ListChanged, Listing, LogLevel, LogMessage, MediaContent,
-        OtherContent, Prompt, PromptArgument, PromptMessage, ReadResourceResult, Rejected,
-        Resource, ResourceContents, ResourceTemplate, ResourcesCapability, Root,
-        ServerCapabilities, Task, TaskStatus, TaskSupport, TextContent, Tool, ToolAnnotations,
-    },
 };
 
+/// JSON-RPC errors and ids that appear in [`CallError`] and [`HandshakeError`].
+pub mod rpc {
+    pub use mcp_jsonrpc::{ErrorObject, Failure, RequestId, ShapeError, Timeout};
+}
+
+/// Link diagnostics and the report of how a link ended.
+pub mod diagnostics {
+    pub use mcp_transport::{
+        ErrorClass, FailureCause,
+        diagnostics::{CloseReason, CloseReport, Diagnostics},
+    };
+}
+
+/// Parameters of completions, subscriptions and handshakes.
+pub mod request {
+    pub use crate::{client::CompletionTarget, era::RememberedEra, subscriptions::ListenFilter};
+}
+
+/// Server skills (SEP-2640), with verified files.
 #[cfg(feature = "skills")]
-pub use crate::{
-    skills::{LoadedSkill, SkillError, SkillFile},
-    types::{Skill, SkillFrontmatter, SkillResource, SkillResources},
-};
+pub mod skills {
+    pub use mcp_types::skills::{Skill, SkillFrontmatter, SkillResource, SkillResources};
+
+    pub use crate::client::skills::{LoadedSkill, SkillError, SkillFile};
+}
 
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]

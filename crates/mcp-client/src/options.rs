@@ -1,60 +1,60 @@
-//! Every default, as a field.
+//! Options of clients and calls, with their defaults.
 
 use std::{fmt, sync::Arc, time::Duration};
 
 use mcp_jsonrpc::{Progress, RawJson};
-
-use crate::{
-    capabilities::ClientCapabilities,
-    era::{EraChoice, RememberedEra},
-    handler::{Decline, Handler},
-    types::{Implementation, LogLevel},
+use mcp_types::{
+    ClientCapabilities, Handler, Implementation, LogLevel, OnProgress, events::Decline,
 };
 
-/// How a client behaves. Every field has a default.
+use crate::{
+    era::{EraChoice, RememberedEra},
+    setters::setters,
+};
+
+/// Options of a client. Every field has a default.
 ///
 /// ```
 /// use mcp_client::{ClientOptions, EraChoice};
 ///
-/// let mut options = ClientOptions::default();
-/// options.era = EraChoice::Legacy;
+/// let options = ClientOptions::default().with_era(EraChoice::Legacy);
 /// assert_eq!(options.handshake_timeout.as_secs(), 15);
 /// ```
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct ClientOptions {
-    /// Answers what the server asks. Default: [`Decline`], which offers nothing.
+    /// Handles the server's requests and notifications. Default: [`Decline`], which declares no capabilities.
     pub handler: Arc<dyn Handler>,
-    /// Who we say we are. Default: this crate.
+    /// The client's name and version. Default: this crate's.
     pub client_info: Implementation,
-    /// Which era to speak. Default: whichever the server does.
+    /// Which era to use. Default: detected.
     pub era: EraChoice,
-    /// Which era the server spoke last time; also updated. Default: nothing remembered.
+    /// The era the server used last time; updated by the handshake. Default: unknown.
     pub remembered: RememberedEra,
-    /// For the whole handshake. Default 15 s; give a package runner 30 s to come up.
+    /// The timeout of the whole handshake. Default 15 s; use 30 s for package runners.
     pub handshake_timeout: Duration,
-    /// For the answer to the question whether the server is modern: some old ones just keep
-    /// silent. Default 5 s.
+    /// The timeout of the probe for a modern server, because some legacy servers do not respond to
+    /// it. Default 5 s.
     pub probe_timeout: Duration,
-    /// For one page of a list, and for any request without a limit of its own. Default 15 s.
+    /// The timeout of one page of a list, and of other quick requests. Default 15 s.
     pub request_timeout: Duration,
-    /// For a tool call, prompt or read, without any progress. Default 120 s.
+    /// The timeout of a tool call, prompt or read without progress. Default 120 s.
     pub call_idle_timeout: Duration,
-    /// For a tool call, prompt or read in all. Default 10 minutes.
+    /// The total timeout of a tool call, prompt or read. Default 10 minutes.
     pub call_total_timeout: Duration,
-    /// How often a server may ask for more input before it answers. Default 10.
+    /// How often a server may request input during one call. Default 10.
     pub max_rounds: u32,
-    /// How many pages a list may have. Default 1,000.
+    /// The maximum number of pages of a list. Default 1,000.
     pub max_pages: usize,
-    /// How many entries a list may have. Default 10,000.
+    /// The maximum number of entries of a list. Default 10,000.
     pub max_items: usize,
-    /// How many notifications may wait for a slow handler before some are dropped. Default 1,024.
+    /// How many notifications are queued for a slow handler before further ones are dropped. Default 1,024.
     pub max_events: usize,
-    /// Whether a call may become a task, which is then followed to its end. Default yes.
+    /// Whether a call may become a task, which is then followed to its end. Default: yes.
     pub follow_tasks: bool,
-    /// The least bad log messages to ask modern servers for. Default: none at all.
+    /// The minimum level of log messages requested from modern servers. Default: no log messages.
     pub log_level: Option<LogLevel>,
-    /// How many bytes a file of a skill may have. Default 16 MiB, which every host must accept.
+    /// The maximum size of a skill's file in bytes. Default 16 MiB, which every host must accept.
     #[cfg(feature = "skills")]
     pub max_skill_file: u64,
 }
@@ -93,23 +93,29 @@ impl fmt::Debug for ClientOptions {
     }
 }
 
-/// Is called with each progress report of a call.
-pub type OnProgress = Arc<dyn Fn(Progress) + Send + Sync>;
-
-/// What one call has of its own.
+/// Options of one call.
+///
+/// ```
+/// use std::time::Duration;
+/// use mcp_client::CallOptions;
+///
+/// let options = CallOptions::default()
+///     .with_total_timeout(Duration::from_secs(30))
+///     .with_progress(|report| println!("{}", report.progress));
+/// ```
 #[derive(Clone, Default)]
 #[non_exhaustive]
 pub struct CallOptions {
-    /// Without any progress. Default: the client's.
+    /// The timeout without progress. Default: the client's.
     pub idle_timeout: Option<Duration>,
-    /// In all. Default: the client's.
+    /// The total timeout. Default: the client's.
     pub total_timeout: Option<Duration>,
-    /// Hears of progress: see also [`ProgressStream`](crate::ProgressStream).
+    /// Called for each progress report. See also [`ProgressStream`](crate::ProgressStream).
     pub on_progress: Option<OnProgress>,
     /// Members to add to the request's `_meta`, such as `traceparent`.
     pub meta: Vec<(String, RawJson)>,
-    /// What this call offers to its server, if that is less than what the connection does. Modern servers
-    /// only: older ones have been told once and for all. Default: what the connection offers.
+    /// The capabilities declared for this call, a subset of the session's. Only for modern servers:
+    /// legacy servers receive them once, during the handshake. Default: the session's.
     pub offers: Option<ClientCapabilities>,
 }
 
@@ -119,5 +125,47 @@ impl fmt::Debug for CallOptions {
             .field("idle_timeout", &self.idle_timeout)
             .field("total_timeout", &self.total_timeout)
             .finish_non_exhaustive()
+    }
+}
+
+setters! { ClientOptions {
+    with_handler => handler: Arc<dyn Handler>,
+    with_client_info => client_info: Implementation,
+    with_era => era: EraChoice,
+    with_remembered => remembered: RememberedEra,
+    with_handshake_timeout => handshake_timeout: Duration,
+    with_probe_timeout => probe_timeout: Duration,
+    with_request_timeout => request_timeout: Duration,
+    with_call_idle_timeout => call_idle_timeout: Duration,
+    with_call_total_timeout => call_total_timeout: Duration,
+    with_max_rounds => max_rounds: u32,
+    with_max_pages => max_pages: usize,
+    with_max_items => max_items: usize,
+    with_max_events => max_events: usize,
+    with_follow_tasks => follow_tasks: bool,
+    with_log_level => log_level: impl Into<Option<LogLevel>>,
+    #[cfg(feature = "skills")]
+    with_max_skill_file => max_skill_file: u64,
+}}
+
+setters! { CallOptions {
+    with_idle_timeout => idle_timeout: impl Into<Option<Duration>>,
+    with_total_timeout => total_timeout: impl Into<Option<Duration>>,
+    with_offers => offers: impl Into<Option<ClientCapabilities>>,
+}}
+
+impl CallOptions {
+    /// Calls `on_progress` with each progress report.
+    #[must_use]
+    pub fn with_progress(mut self, on_progress: impl Fn(Progress) + Send + Sync + 'static) -> Self {
+        self.on_progress = Some(Arc::new(on_progress));
+        self
+    }
+
+    /// Adds a member to the request's `_meta`.
+    #[must_use]
+    pub fn with_meta(mut self, name: impl Into<String>, value: RawJson) -> Self {
+        self.meta.push((name.into(), value));
+        self
     }
 }

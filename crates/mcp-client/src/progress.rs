@@ -12,10 +12,10 @@ use mcp_jsonrpc::Progress;
 
 use crate::options::CallOptions;
 
-/// Reports kept for a reader that lags behind; newer ones say more than older ones.
+/// How many reports are kept for a slow reader. Newer reports replace older ones.
 const KEPT: usize = 64;
 
-/// The progress reports of a call, as they come. It ends with the call.
+/// The stream of a call's progress reports. It ends with the call.
 ///
 /// ```no_run
 /// # async fn example(client: mcp_client::Client) -> Result<(), mcp_client::CallError> {
@@ -44,7 +44,7 @@ struct Queue {
 }
 
 impl ProgressStream {
-    /// The stream of the call that is made with `options`. Replaces what listened there before.
+    /// Creates the stream of the call made with `options`. Replaces an earlier progress callback.
     pub fn of(options: &mut CallOptions) -> Self {
         let queue = Arc::new(Mutex::new(Queue::default()));
         let feed = Feed(queue.clone());
@@ -69,7 +69,7 @@ impl Stream for ProgressStream {
     }
 }
 
-/// The writing end. The call's options own it, so that the stream ends when the call does.
+/// The sending half. The call's options own it, so that the stream ends with the call.
 struct Feed(Arc<Mutex<Queue>>);
 
 impl Feed {

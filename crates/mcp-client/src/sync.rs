@@ -1,4 +1,4 @@
-//! Locks: the standard ones, or loom's when every order of threads is played through.
+//! Mutexes of the standard library, or of loom in model tests.
 
 #[cfg(not(all(test, mcp_loom)))]
 pub(crate) use std::sync::{Mutex, MutexGuard};

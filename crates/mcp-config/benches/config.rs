@@ -9,7 +9,9 @@ use std::{
 };
 
 use mcp_config::{
-    Document, Environment, FileSource, Layers, ReadOptions, Scope, Source, load, read, resolve,
+    Document, Environment, Layers, ReadOptions, Scope,
+    files::{FileSource, Source},
+    load, read, resolve,
 };
 
 /// The best of many runs: what the code costs, not what the machine was doing beside it. Until the

@@ -1,6 +1,8 @@
-//! What is wrong or worth knowing about a file, and exactly where.
+//! Problems and hints found in configuration files, with their exact position.
 
-use std::{borrow::Cow, fmt, sync::Arc};
+use std::{fmt, sync::Arc};
+
+use mcp_safe::text::{cut, escape};
 
 /// A line and a column, both counted from one; columns count characters, as editors do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -18,7 +20,7 @@ pub struct Position {
 pub struct Place {
     /// The path or label of the document.
     pub file: Arc<str>,
-    /// Where the value (or its key) begins; absent when the file could not be read at all.
+    /// Where the value (or its key) begins; `None` if the file could not be read.
     pub position: Option<Position>,
     /// RFC 6901 pointer to the value, also for TOML and YAML; empty for the whole document.
     pub pointer: String,
@@ -26,8 +28,8 @@ pub struct Place {
 
 impl fmt::Display for Place {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // A repository chooses the names of its files.
-        out.write_str(&escaped(&self.file))?;
+        // The file name comes from a repository and is not trusted.
+        out.write_str(&escape(&self.file))?;
         match self.position {
             Some(Position { line, column }) => write!(out, ":{line}:{column}"),
             None => Ok(()),
@@ -35,11 +37,11 @@ impl fmt::Display for Place {
     }
 }
 
-/// How bad it is.
+/// The severity of a diagnostic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Severity {
-    /// Something was read in a way its author may not have meant, or is worth knowing.
+    /// Information: the value may not have been read as its author intended.
     Hint,
     /// The value was used, but the tool this file belongs to would refuse or ignore it.
     Warning,
@@ -47,85 +49,103 @@ pub enum Severity {
     Error,
 }
 
-/// What kind of problem it is, for hosts that sort or filter; the text is for people.
+/// The kind of problem, for hosts that sort or filter. The message text is for users.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Problem {
-    /// The file could not be read: permissions, a directory, a loop of links, too large.
+    /// The file could not be read: permissions, a directory, a symlink loop, too large.
     Unreadable,
     /// Not UTF-8, or not well-formed JSON, TOML or YAML.
     Syntax,
-    /// Well-formed, but no dialect we know.
+    /// Well-formed, but not a known dialect.
     UnknownDialect,
-    /// Comments or trailing commas in a file whose own tool refuses them.
+    /// Comments or trailing commas in a file of a tool that rejects them.
     RelaxedSyntax,
     /// A value of the wrong type or out of range.
     WrongType,
-    /// A field the dialect does not have; kept.
+    /// A field that the dialect does not have; preserved.
     UnknownField,
-    /// The same key twice in one object; the last one counts.
+    /// The same key twice in one object; the last one is used.
     DuplicateKey,
-    /// A server name we will not carry.
+    /// An invalid server name.
     BadName,
     /// Neither or both of `command` and `url`, or a `type` that contradicts them.
     BadTransport,
-    /// The server belongs to the tool itself and can't be run elsewhere.
+    /// The server runs only inside the tool that the file belongs to.
     NotPortable,
-    /// The spelling or place is another tool's, and was understood.
+    /// The syntax or location of another tool, which was accepted.
     Foreign,
-    /// A committed file tried to approve its own servers, or a lower scope to write policy.
+    /// A committed file tried to approve its own servers, or a lower scope to set policy.
     Ignored,
-    /// There was more to say than there is room for.
+    /// More diagnostics than are kept.
     Omitted,
-    /// A cloud provider failed, or its answer is stale.
+    /// A cloud provider failed, or its response is stale.
     Provider,
 }
 
-/// One finding. Printed as `file:line:column: error: found …, expected …`.
+/// One problem or hint. Printed as `file:line:column: error: found …, expected …`.
 ///
-/// Values of environment variables, headers and secrets never appear in one: messages name keys
-/// and types, not contents.
+/// Messages name keys and types, never values of environment variables, headers and secrets.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub struct Diagnostic {
-    /// Where.
+    /// The location in the file.
     pub place: Place,
-    /// How bad.
+    /// The severity.
     pub severity: Severity,
-    /// Which kind.
+    /// The kind of problem.
     pub problem: Problem,
-    /// The server concerned, as its key is written, when it is about one.
+    /// The key of the server concerned, if the problem is in an entry.
     pub server: Option<String>,
-    /// What stands there.
+    /// The value found.
     pub found: String,
-    /// What should.
+    /// The value expected.
     pub expected: String,
-    /// What to do about it, when we have a guess.
+    /// A suggested fix, if there is one.
     pub hint: Option<String>,
 }
 
 impl Diagnostic {
-    /// An empty text where `expected` should be.
-    pub(crate) fn nothing_there(expected: &'static str) -> Self {
-        Self::of_file(expected, Severity::Error, Problem::Syntax, "nothing").expected(expected)
-    }
-
-    /// Something about a document as a whole.
+    /// A diagnostic about a whole document.
     pub(crate) fn of_file(
         file: &str,
         severity: Severity,
         problem: Problem,
         found: impl Into<String>,
     ) -> Self {
-        Self {
-            place: Place { file: file.into(), position: None, pointer: String::new() },
-            severity,
-            problem,
-            server: None,
-            found: found.into(),
-            expected: String::new(),
-            hint: None,
+        let place = Place { file: file.into(), position: None, pointer: String::new() };
+        Self { place, ..Self::new(severity, problem, found) }
+    }
+
+    /// A diagnostic whose place is filled in later.
+    pub(crate) fn new(severity: Severity, problem: Problem, found: impl Into<String>) -> Self {
+        let (file, pointer, expected) = Default::default();
+        let place = Place { file, position: None, pointer };
+        Self { place, severity, problem, server: None, found: found.into(), expected, hint: None }
+    }
+
+    /// The message without the place: the values found and expected, and the hint.
+    pub fn message(&self) -> String {
+        let mut text = format!("found {}", self.found);
+        if !self.expected.is_empty() {
+            text.extend([", expected ", &self.expected]);
         }
+        if let Some(hint) = &self.hint {
+            text.extend([" (", hint, ")"]);
+        }
+        text
+    }
+
+    pub(crate) fn error(problem: Problem, found: impl Into<String>) -> Self {
+        Self::new(Severity::Error, problem, found)
+    }
+
+    pub(crate) fn warning(problem: Problem, found: impl Into<String>) -> Self {
+        Self::new(Severity::Warning, problem, found)
+    }
+
+    pub(crate) fn note(problem: Problem, found: impl Into<String>) -> Self {
+        Self::new(Severity::Hint, problem, found)
     }
 
     pub(crate) fn expected(mut self, expected: impl Into<String>) -> Self {
@@ -139,7 +159,7 @@ impl Diagnostic {
     }
 }
 
-/// Without a source: it says all there is.
+/// Has no `source`: the message is complete.
 impl std::error::Error for Diagnostic {}
 
 impl fmt::Display for Diagnostic {
@@ -153,38 +173,11 @@ impl fmt::Display for Diagnostic {
         if let Some(server) = &self.server {
             write!(out, "server `{}`: ", printable(server))?;
         }
-        write!(out, "found {}", self.found)?;
-        if !self.expected.is_empty() {
-            write!(out, ", expected {}", self.expected)?;
-        }
-        match &self.hint {
-            Some(hint) => write!(out, " ({hint})"),
-            None => Ok(()),
-        }
+        out.write_str(&self.message())
     }
 }
 
-/// Text from a file, made safe to show: control and invisible characters escaped, cut at 60.
+/// Text from a file, safe to print: hidden characters are escaped, and it is cut after 60 characters.
 pub(crate) fn printable(text: &str) -> String {
-    match text.char_indices().nth(60) {
-        Some((end, _)) => escaped(&text[..end]).into_owned() + "…",
-        None => escaped(text).into_owned(),
-    }
-}
-
-/// The same at full length, for what is of no use in part, such as paths.
-pub(crate) fn escaped(text: &str) -> Cow<'_, str> {
-    let unsafe_to_show = |c: char| c.is_control() || crate::name::is_invisible(c);
-    if !text.contains(unsafe_to_show) {
-        return Cow::Borrowed(text);
-    }
-    let mut shown = String::new();
-    for c in text.chars() {
-        if unsafe_to_show(c) {
-            shown.extend(c.escape_unicode());
-        } else {
-            shown.push(c);
-        }
-    }
-    Cow::Owned(shown)
+    escape(&cut(text, 61, "…")).into_owned()
 }

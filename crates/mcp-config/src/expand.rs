@@ -1,22 +1,28 @@
-//! Expansion, at connect time, so that a rotated value is picked up.
+//! Expansion of variables. It happens for each connection, so that rotated secrets are picked up.
 
-use std::{error::Error, fmt, io::Read as _, ops::Deref, path::Path};
+use std::{error::Error, fmt, io, ops::Deref, path::Path};
 
-use crate::{
-    environment::Environment,
-    model::{OAuth, Remote, ServerConfig, Stdio, Transport},
-    name::ServerName,
-    secret_map::SecretMap,
-    template::{Part, SecretText, Template},
+pub(crate) mod environment;
+
+pub(crate) use self::environment::Environment;
+use crate::model::{
+    OAuth, Part, Remote, SecretMap, SecretText, ServerConfig, ServerName, Stdio, Template,
+    Transport,
 };
 
-/// Answers `${input:id}`. Asking is the host's business; see [`NoInputs`] for one that never does.
+/// Provides the values of `${input:id}` and `${secret:name}`. [`NoInputs`] provides none.
 pub trait AskInput {
-    /// The answer to the input called `id`, or `None` if there is none.
+    /// The value of the input called `id`, or `None` if there is none.
     fn input(&self, id: &str) -> Option<String>;
+
+    /// The secret called `name` in the host's secret store. Returns `None` by default.
+    fn secret(&self, name: &str) -> Option<String> {
+        let _ = name;
+        None
+    }
 }
 
-/// Has no answers.
+/// An implementation without values.
 #[derive(Clone, Copy, Debug)]
 #[expect(clippy::exhaustive_structs, reason = "a null object has nothing to grow")]
 pub struct NoInputs;
@@ -27,7 +33,7 @@ impl AskInput for NoInputs {
     }
 }
 
-/// A server with every variable replaced. Printing it still shows the unexpanded text.
+/// A server with all variables replaced. `Debug` still prints the unexpanded text.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Expanded(ServerConfig);
 
@@ -47,26 +53,43 @@ pub struct ExpandError {
     pub server: ServerName,
     /// The field, such as `headers.Authorization`.
     pub field: String,
-    /// What was missing or wrong.
+    /// The cause.
     pub cause: ExpandCause,
 }
 
-/// What was missing or wrong in one field.
+/// The cause of a failed expansion of one field.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum ExpandCause {
     /// A variable that is not set and has no default.
     Unset(String),
-    /// An input nobody answered.
+    /// An input without a value.
     NoInput(String),
+    /// A secret that the secret store does not have.
+    NoSecret(String),
     /// `${workspaceFolder}` without a workspace, or `~` without a home.
     NoFolder(&'static str),
     /// A file that could not be read.
-    File(String, std::io::Error),
-    /// A form we do not know, such as `${command:x}`.
+    File(String, io::Error),
+    /// An unknown variable form, such as `${command:x}`.
     Unknown(String),
-    /// The result can't be used there: a line break in a header, NUL anywhere.
+    /// The value is invalid in this field: a line break in a header, NUL anywhere.
     Unusable(&'static str),
+}
+
+impl ExpandCause {
+    /// The missing variable or file, as written in an entry.
+    pub(crate) fn missing(&self) -> String {
+        match self {
+            Self::Unset(name) => format!("${name}"),
+            Self::NoInput(id) => format!("${{input:{id}}}"),
+            Self::NoSecret(name) => format!("${{secret:{name}}}"),
+            Self::NoFolder(which) => (*which).to_owned(),
+            Self::File(path, _) => format!("the file {path}"),
+            Self::Unknown(text) => text.clone(),
+            Self::Unusable(why) => format!("a value without {why}"),
+        }
+    }
 }
 
 impl fmt::Display for ExpandError {
@@ -77,12 +100,18 @@ impl fmt::Display for ExpandError {
                 write!(out, "needs the environment variable {name}, which is not set")
             }
             ExpandCause::NoInput(id) => write!(out, "needs the input `{id}`, which was not given"),
+            ExpandCause::NoSecret(name) => write!(
+                out,
+                "needs the secret `{name}`, which is not stored; run `mcp secret set {name}`"
+            ),
             ExpandCause::NoFolder(which) => write!(out, "needs {which}, which is not known"),
             ExpandCause::File(path, _) => {
                 write!(out, "needs the file {path}, which could not be read")
             }
-            ExpandCause::Unknown(text) => write!(out, "uses {text}, which is no variable we know"),
-            ExpandCause::Unusable(why) => write!(out, "is unusable once expanded: it holds {why}"),
+            ExpandCause::Unknown(text) => write!(out, "uses {text}, which is not a known variable"),
+            ExpandCause::Unusable(why) => {
+                write!(out, "is invalid after expansion: it contains {why}")
+            }
         }
     }
 }
@@ -96,11 +125,11 @@ impl Error for ExpandError {
     }
 }
 
-/// Replaces every variable in every string of `config`. Values are not expanded a second time, so
-/// a variable that mentions itself is harmless.
+/// Replaces every variable in every string of `config`. Values are not expanded again, so a variable that
+/// refers to itself is harmless.
 ///
 /// ```
-/// use mcp_config::{Environment, NoInputs, Remote, ServerConfig, Transport, expand};
+/// use mcp_config::{Environment, Remote, ServerConfig, Transport, expand, expand::NoInputs};
 /// let mut remote = Remote::new("https://${HOST:-example.com}/mcp");
 /// remote.headers.insert("Authorization", "Bearer ${TOKEN}".into());
 /// let config = ServerConfig::new("x".parse()?, Transport::Http(remote));
@@ -122,12 +151,13 @@ pub fn expand(
     ask: &dyn AskInput,
 ) -> Result<Expanded, ExpandError> {
     let mut expanded = config.clone();
-    let entry_env = config.transport.remote().map(|remote| &remote.env);
-    let variables = Expander { env, ask, entry_env };
+    let variables = Expander::new(config, env, ask);
     let result = match &mut expanded.transport {
         Transport::Stdio(stdio) => variables.stdio(stdio),
         Transport::Sdk(_) => Ok(()),
-        other => other.remote_mut().map_or(Ok(()), |remote| variables.remote(remote)),
+        Transport::Http(remote) | Transport::Sse(remote) | Transport::Ws(remote) => {
+            variables.remote(remote)
+        }
     };
     match result {
         Ok(()) => Ok(Expanded(expanded)),
@@ -137,14 +167,46 @@ pub fn expand(
 
 type Failure = (String, ExpandCause);
 
-struct Expander<'e> {
+/// Replaces the variables of one entry.
+pub(crate) struct Expander<'e> {
     env: &'e Environment,
     ask: &'e dyn AskInput,
-    /// Variables the entry itself defines, seen first.
+    /// Variables that the entry defines, which take precedence.
     entry_env: Option<&'e SecretMap>,
 }
 
-impl Expander<'_> {
+impl<'e> Expander<'e> {
+    pub(crate) fn new(
+        config: &'e ServerConfig,
+        env: &'e Environment,
+        ask: &'e dyn AskInput,
+    ) -> Self {
+        Self { env, ask, entry_env: config.transport.remote().map(|remote| &remote.env) }
+    }
+
+    /// Whether the entry defines `name`, so that the user's variable is not read.
+    pub(crate) fn defines(&self, name: &str) -> bool {
+        self.entry_env.is_some_and(|env| env.contains(name))
+    }
+
+    /// The value, or the unexpanded text if it is unknown or in a file. For comparisons, never for
+    /// connections.
+    pub(crate) fn text(&self, template: &Template) -> String {
+        let mut reads = false;
+        template.visit_parts(&mut |part| reads |= matches!(part, Part::File(_)));
+        let value = if reads { None } else { self.value(template).ok() };
+        value.unwrap_or_else(|| template.unexpanded().to_owned())
+    }
+
+    /// The value of a field where a leading `~` is the home directory.
+    pub(crate) fn path_value(&self, template: &Template) -> Result<String, ExpandCause> {
+        let value = self.value(template)?;
+        if value == "~" || value.starts_with("~/") || value.starts_with("~\\") {
+            return Ok(self.home()? + &value[1..]);
+        }
+        Ok(value)
+    }
+
     fn stdio(&self, stdio: &mut Stdio) -> Result<(), Failure> {
         self.path("command", &mut stdio.command)?;
         for (index, arg) in stdio.args.iter_mut().enumerate() {
@@ -158,10 +220,10 @@ impl Expander<'_> {
     }
 
     fn remote(&self, remote: &mut Remote) -> Result<(), Failure> {
-        self.text("url", &mut remote.url)?;
+        self.fill("url", &mut remote.url)?;
         for (name, value) in remote.headers.iter_mut() {
             let field = format!("headers.{name}");
-            self.text(&field, &mut value.0)?;
+            self.fill(&field, &mut value.0)?;
             if value.expose().contains(['\r', '\n']) {
                 return Err((field, ExpandCause::Unusable("a line break")));
             }
@@ -176,7 +238,7 @@ impl Expander<'_> {
 
     fn oauth(&self, oauth: &mut OAuth) -> Result<(), Failure> {
         if let Some(secret) = &mut oauth.client_secret {
-            self.text("oauth.clientSecret", &mut secret.0)?;
+            self.fill("oauth.clientSecret", &mut secret.0)?;
         }
         let fields = [
             ("oauth.clientId", &mut oauth.client_id),
@@ -188,7 +250,7 @@ impl Expander<'_> {
         ];
         for (field, template) in fields {
             if let Some(template) = template {
-                self.text(field, template)?;
+                self.fill(field, template)?;
             }
         }
         Ok(())
@@ -198,19 +260,17 @@ impl Expander<'_> {
         template.as_mut().map_or(Ok(()), |template| self.path(field, template))
     }
 
-    /// Text where a leading `~` is the home directory.
+    /// Expands a field where a leading `~` is the home directory.
     fn path(&self, field: &str, template: &mut Template) -> Result<(), Failure> {
-        self.text(field, template)?;
-        let value = template.expose();
-        if value == "~" || value.starts_with("~/") || value.starts_with("~\\") {
-            let home = self.home().map_err(|cause| (field.to_owned(), cause))?;
-            let value = home + &value[1..];
+        self.fill(field, template)?;
+        if template.expose().starts_with('~') {
+            let value = self.path_value(template).map_err(|cause| (field.to_owned(), cause))?;
             *template = template.with_value(value);
         }
         Ok(())
     }
 
-    fn text(&self, field: &str, template: &mut Template) -> Result<(), Failure> {
+    fn fill(&self, field: &str, template: &mut Template) -> Result<(), Failure> {
         if !template.is_final() {
             let value = self.value(template).map_err(|cause| (field.to_owned(), cause))?;
             *template = template.with_value(value);
@@ -221,7 +281,7 @@ impl Expander<'_> {
         Ok(())
     }
 
-    fn value(&self, template: &Template) -> Result<String, ExpandCause> {
+    pub(crate) fn value(&self, template: &Template) -> Result<String, ExpandCause> {
         if template.is_final() {
             return Ok(template.expose().to_owned());
         }
@@ -239,6 +299,10 @@ impl Expander<'_> {
                     None => return Err(ExpandCause::NoInput(id.to_string())),
                 },
                 Part::File(path) => text.push_str(&self.file(path)?),
+                Part::Secret(name) => match self.ask.secret(name) {
+                    Some(secret) => text.push_str(&secret),
+                    None => return Err(ExpandCause::NoSecret(name.to_string())),
+                },
                 Part::WorkspaceFolder => text.push_str(&self.workspace()?.to_string_lossy()),
                 Part::WorkspaceName => {
                     let name = self.workspace()?.file_name().unwrap_or_default();
@@ -252,8 +316,7 @@ impl Expander<'_> {
         Ok(text)
     }
 
-    /// A variable set to nothing counts as set: `:-` is for unset ones alone here, as `-` is in a
-    /// shell.
+    /// An empty variable counts as set: unlike in a shell, `:-` applies only to unset variables.
     fn variable(&self, name: &str) -> Option<&str> {
         let own = self.entry_env.and_then(|env| env.get(name)).map(SecretText::expose);
         own.or_else(|| self.env.get(name))
@@ -268,22 +331,19 @@ impl Expander<'_> {
         Ok(home.to_string_lossy().into_owned())
     }
 
-    /// `${file:path}`: a secret someone keeps in a file. Surrounding white space is not part of it.
+    /// `${file:path}`: a secret stored in a file. Surrounding white space is removed.
     fn file(&self, path: &str) -> Result<String, ExpandCause> {
-        const MAX: u64 = 64 << 10;
+        const MAX: usize = 64 << 10;
         let place = match path.strip_prefix("~/") {
             Some(rest) => Path::new(&self.home()?).join(rest),
             None if Path::new(path).is_absolute() => path.into(),
             None => self.workspace()?.join(path),
         };
         let failed = |error| ExpandCause::File(path.to_owned(), error);
-        let metadata = std::fs::metadata(&place).map_err(failed)?;
-        if !metadata.is_file() || metadata.len() > MAX {
-            return Err(failed(std::io::Error::other("not a file of at most 64 KiB")));
-        }
-        let mut text = String::new();
-        let file = std::fs::File::open(&place).map_err(failed)?;
-        file.take(MAX).read_to_string(&mut text).map_err(failed)?;
+        let bytes = mcp_safe::fs::read(&place, MAX).map_err(failed)?;
+        let bytes = bytes.ok_or_else(|| failed(io::ErrorKind::NotFound.into()))?;
+        let text = String::from_utf8(bytes)
+            .map_err(|error| failed(io::Error::new(io::ErrorKind::InvalidData, error)))?;
         Ok(text.trim().to_owned())
     }
 }

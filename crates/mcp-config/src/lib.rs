@@ -1,77 +1,71 @@
-//! Scoped MCP server configuration: everybody's file formats in, one explained answer out.
+//! Scoped configuration of MCP servers: reads the file formats of many tools and explains the result.
 //!
-//! This crate opens no socket and needs no runtime. [`read`] turns a file of any [`Dialect`] into a
-//! [`Document`]; documents in their [`Scope`]s make [`Layers`]; [`resolve`] says which servers
-//! there are and, through [`Resolution::explain`], why. [`expand()`] fills in variables when a
-//! connection is about to be made. [`ConfigFile`] changes a file without disturbing what it does
-//! not understand.
+//! This crate opens no socket and needs no runtime. [`read`] parses a file of any [`Dialect`] into a
+//! [`Document`]. Documents with their [`Scope`]s form [`Layers`]. [`resolve()`] selects the servers and
+//! [`Resolution::explain`] gives the reason for each. [`expand()`] substitutes variables just before a
+//! connection is opened. [`ConfigFile`] edits a file and preserves comments and unknown fields.
 //!
-//! Secrets stay out of sight: values of headers and environment variables, and whatever expansion
-//! put into any field, are never printed by `Debug`, `Display` or a [`Diagnostic`].
+//! Secrets are redacted: `Debug`, `Display` and [`Diagnostic`] never print values of headers, values of
+//! environment variables, or text that expansion substituted into any field.
 
-mod approve;
-mod custom;
-mod diagnostic;
-mod dialect;
-mod diff;
-mod document;
-mod edit;
-mod environment;
-mod expand;
-mod explain;
-mod file;
-mod glob;
-mod import;
-mod model;
-mod name;
-mod places;
-mod policy;
-mod redact;
-mod resolve;
-mod schema;
-mod scope;
-mod secret_map;
-mod signature;
-mod source;
-mod template;
-mod text;
-#[cfg(feature = "watch")]
-mod watch;
-mod what_if;
+#![cfg_attr(docsrs, feature(doc_cfg))]
 
-#[cfg(feature = "watch")]
-pub use crate::watch::{Update, WatchError, Watcher};
+pub mod diagnostic;
+pub mod dialect;
+pub mod edit;
+pub mod expand;
+pub mod files;
+mod format;
+pub mod model;
+pub mod policy;
+pub mod resolve;
+mod serial;
+
 pub use crate::{
-    approve::{Approval, ApprovalError, ApprovalStore, Approvals, Fingerprint},
-    custom::{CustomCandidate, CustomEntry, CustomStep, CustomTool, CustomVerdict},
-    diagnostic::{Diagnostic, Place, Position, Problem, Severity},
-    dialect::{Dialect, read},
-    diff::Diff,
-    document::{Document, Entry, Input, NamedApprovals, NamedServer, ReadOptions},
-    edit::{Edit, EditError, edit_text},
-    environment::Environment,
-    expand::{AskInput, ExpandCause, ExpandError, Expanded, NoInputs, expand},
-    explain::Explanation,
-    file::{ConfigFile, FileError},
-    glob::matches as glob_matches,
-    import::{ImportOutcome, ImportPlan, Importable},
-    model::{
-        AlwaysLoad, AuthKind, ConnectMode, EraPin, Limits, OAuth, Remote, Sdk, ServerConfig, Stdio,
-        Timeouts, Tls, ToolFilter, Transport,
+    diagnostic::Diagnostic,
+    dialect::{
+        catalogue::Dialect,
+        document::{Document, ReadOptions},
+        read::read,
     },
-    name::{NameError, ServerName},
-    places::{KnownFile, Platform, known_files},
-    policy::{Exclusivity, Matcher, Policy, PolicyPart, Refusal},
-    resolve::{Candidate, Layer, Layers, Resolution, Rival, Verdict, resolve},
-    schema::schema,
-    scope::{Precedence, Scope},
-    secret_map::SecretMap,
-    signature::Signature,
-    source::{CloudCache, Fetch, FileSource, Source, load},
-    template::{SecretText, Template},
-    text::Format,
-    what_if::{Change, WhatIf, what_if},
+    expand::{Expanded, environment::Environment, expand},
+    files::{config_file::ConfigFile, known::known_files, source::load},
+    model::{
+        name::ServerName,
+        scope::Scope,
+        server::{Remote, Sdk, ServerConfig, Stdio, Transport},
+        template::{SecretText, Template},
+    },
+    resolve::{layers::Layers, resolution::Resolution, settle::resolve},
 };
+
+/// Approvals of project servers: the text shown to the user, the hash an approval is bound to, and the store.
+pub mod approval {
+    pub use crate::{
+        files::approval_store::{ApprovalError, ApprovalStore},
+        resolve::{
+            admission::{AdmissionError, Admissions},
+            approval::{Approval, Approvals},
+            disclosure::Disclosure,
+            facts::{Fact, Sent},
+            fingerprint::Fingerprint,
+        },
+    };
+}
+
+/// Custom tools: tools that a configuration file composes from other tools.
+pub mod custom {
+    pub use crate::{
+        dialect::custom_tool::{CustomEntry, CustomStep, CustomTool},
+        resolve::custom::{CustomCandidate, CustomVerdict},
+    };
+}
+
+/// A watcher that resolves again when a configuration file changes.
+#[cfg(feature = "watch")]
+pub mod watch {
+    pub use crate::files::watch::{Update, WatchError, Watcher};
+}
 
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]

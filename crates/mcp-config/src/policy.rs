@@ -1,32 +1,40 @@
-//! What an organisation allows, binding every scope.
+//! Policy: the servers that an organisation allows, in every scope.
 
 use std::fmt;
 
 mod address;
+mod matcher;
+mod target;
 
-use self::address::{Address, Pattern};
+pub use self::matcher::{MatchBy, Matcher};
 use crate::{
     diagnostic::printable,
-    environment::Environment,
-    model::{ServerConfig, Transport},
-    redact::shown_args,
-    scope::Scope,
-    signature::shown_url,
+    expand::{Environment, Expanded},
+    model::{Scope, ServerConfig},
 };
 
-/// What else loads once an enterprise document exists.
+/// The scopes that still load if an enterprise document exists.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Exclusivity {
-    /// Everything.
+    /// All scopes.
     None,
-    /// Everything but cloud servers, which are not even asked for. The default.
+    /// All scopes but the cloud, which is not even fetched. The default.
     Cloud,
-    /// Nothing: only the enterprise's own servers exist.
+    /// Only the enterprise scope.
     All,
 }
 
 impl Exclusivity {
+    /// Whether it excludes every server and tool of `scope`.
+    pub(crate) fn withholds(self, scope: Scope) -> bool {
+        match self {
+            Self::None => false,
+            Self::Cloud => scope == Scope::Cloud,
+            Self::All => scope != Scope::Enterprise,
+        }
+    }
+
     pub(crate) fn from_name(name: &str) -> Option<Self> {
         match name {
             "none" => Some(Self::None),
@@ -37,101 +45,51 @@ impl Exclusivity {
     }
 }
 
-/// A rule that picks servers.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Matcher {
-    /// By exact name.
-    Name(String),
-    /// By the exact program and arguments.
-    Command(Vec<String>),
-    /// By address, with `*` anywhere. Pattern and address are brought to one form first (case,
-    /// escapes, Punycode, IP addresses, default ports); a `*` in the host never reaches into the
-    /// path; a pattern without a path means every path. A deny rule whose pattern could match
-    /// nothing at all refuses every remote server.
-    Url(String),
-}
-
-impl Matcher {
-    /// Whether there is any server it could pick.
-    pub(crate) fn can_match(&self) -> bool {
-        match self {
-            Self::Url(pattern) => Pattern::parse(pattern).is_some(),
-            Self::Name(_) | Self::Command(_) => true,
-        }
-    }
-}
-
-impl fmt::Display for Matcher {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Name(name) => write!(out, "name `{}`", printable(name)),
-            Self::Command(line) => {
-                let shown = shown_args(line.iter().map(String::as_str));
-                write!(out, "command `{}`", shown.join(" "))
-            }
-            Self::Url(pattern) => write!(out, "URL `{}`", printable(&shown_url(pattern))),
-        }
-    }
-}
-
-/// What one document says about policy.
+/// The policy of one document.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct PolicyPart {
-    /// What else may load; counts only in an enterprise document.
+    /// The scopes that may load; used only in an enterprise document.
     pub exclusivity: Option<Exclusivity>,
-    /// If present, only servers it matches; an empty list allows none.
+    /// If present, only matching servers are allowed; an empty list allows none.
     pub allow: Option<Vec<Matcher>>,
-    /// Servers it matches are refused, whatever any list allows.
+    /// Matching servers are refused, even if an allow list has them.
     pub deny: Vec<Matcher>,
-    /// Only the enterprise's own allow list counts; counts only in an enterprise document.
+    /// Only the enterprise's allow list is used; used only in an enterprise document.
     pub managed_only: bool,
-    /// The document had a rule that could not be read: nothing is allowed until it can.
+    /// The document has an unreadable rule, so nothing is allowed until it is fixed.
     pub broken: bool,
 }
 
-/// Every document's policy put together: what [`resolve`](crate::resolve()) applies, and what a
-/// host checks again with [`Policy::check`] once variables are expanded.
+/// The combined policy of all documents. It is applied by resolution, and again by [`Policy::judge`] to the
+/// expanded entry before each connection.
 ///
-/// Deny lists add up. Allow lists narrow: a server must pass each one, so a user's list can't widen
-/// the enterprise's. What a repository or a provider says binds only the servers it brings itself:
-/// neither may take one of the user's away.
+/// Deny lists are concatenated. A server must pass every allow list, so a user's list can't widen the
+/// enterprise's. Lists of a repository or a provider apply only to their own servers, so neither can remove
+/// one of the user's.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct Policy {
-    /// What else loads; `None` when there is no enterprise document.
+    /// The scopes that may load; `None` without an enterprise document.
     pub exclusivity: Option<Exclusivity>,
-    /// Every allow list that binds every scope.
+    /// Every allow list that applies to all scopes.
     pub allow: Vec<Vec<Matcher>>,
-    /// Every deny rule that binds every scope.
+    /// Every deny rule that applies to all scopes.
     pub deny: Vec<Matcher>,
-    /// Nothing is allowed: a policy document could not be read.
+    /// A policy document could not be read, so nothing is allowed.
     pub broken: bool,
-    /// Rules that bind only the scope they come from.
-    pub(crate) own: Vec<OwnRules>,
+    /// The lists of repositories and providers, which apply only to their own scope.
+    pub(crate) own: Vec<(Scope, PolicyPart)>,
 }
 
-/// What a document without a say over others says about its own scope.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct OwnRules {
-    pub(crate) scope: Scope,
-    pub(crate) allow: Option<Vec<Matcher>>,
-    pub(crate) deny: Vec<Matcher>,
-}
-
-impl OwnRules {
-    /// Whether the rules of documents in `scope` bind no other.
-    pub(crate) fn only_bind(scope: Scope) -> bool {
+impl PolicyPart {
+    /// Whether the rules of documents in `scope` apply only to that scope.
+    pub(crate) fn only_binds(scope: Scope) -> bool {
         matches!(scope, Scope::Project | Scope::Cloud)
     }
 
-    pub(crate) fn is_empty(&self) -> bool {
-        self.allow.is_none() && self.deny.is_empty()
-    }
-
     pub(crate) fn check(&self, config: &ServerConfig, env: &Environment) -> Result<(), Refusal> {
-        judge(&self.deny, self.allow.as_slice(), config, env)
+        target::judge(&self.deny, self.allow.as_slice(), config, env)
     }
 }
 
@@ -141,8 +99,15 @@ impl OwnRules {
 pub enum Refusal {
     /// A deny rule matches it.
     Denied(Matcher),
-    /// An allow list exists and does not have it.
+    /// An allow list exists and does not contain it.
     NotAllowed,
+    /// Its command is allowed, but the entry also sets these variables or options, which change the code that
+    /// runs.
+    Alters(Vec<String>),
+    /// Rules depend on this field, and its value is unknown because this is missing.
+    Unknown(&'static str, String),
+    /// A URL of a project's entry contains user information, in this field.
+    UserInUrl(&'static str),
     /// A policy document could not be read, so nothing is allowed.
     BrokenPolicy,
 }
@@ -152,6 +117,26 @@ impl fmt::Display for Refusal {
         match self {
             Self::Denied(matcher) => write!(out, "denied by {matcher}"),
             Self::NotAllowed => out.write_str("not on the list of allowed servers"),
+            Self::Alters(what) => {
+                let what: Vec<String> = what.iter().map(|name| printable(name)).collect();
+                write!(
+                    out,
+                    "its command is allowed, but not with {} (an administrator can add `env` or \
+                     `cwd` to the rule)",
+                    what.join(", ")
+                )
+            }
+            Self::Unknown(field, missing) => write!(
+                out,
+                "policy has rules about `{field}`, whose value is unknown: {} is missing",
+                printable(missing)
+            ),
+            Self::UserInUrl(field) => {
+                write!(
+                    out,
+                    "`{field}` contains a user name, which is not allowed in entries of a project"
+                )
+            }
             Self::BrokenPolicy => {
                 out.write_str("the policy document can't be read, so nothing is allowed")
             }
@@ -160,101 +145,48 @@ impl fmt::Display for Refusal {
 }
 
 impl Policy {
-    /// Whether `config` may be used. Variables are replaced as far as `env` knows them; call this
-    /// again with an expanded server before connecting, since variables may have changed.
+    /// Whether `config` may be used. Variables are replaced with the values in `env`. An unknown value is
+    /// refused if a rule depends on it.
     ///
-    /// These are the rules for every scope; [`Policy::check_in`] knows those of one scope as well.
+    /// Applies the rules for every scope; [`Policy::check_in`] also applies those of one scope.
     pub fn check(&self, config: &ServerConfig, env: &Environment) -> Result<(), Refusal> {
         if self.broken {
             return Err(Refusal::BrokenPolicy);
         }
-        judge(&self.deny, &self.allow, config, env)
+        target::judge(&self.deny, &self.allow, config, env)
     }
 
-    /// Whether `config` may be used in `scope`: as [`Policy::check`], and by what the documents of
-    /// that scope say about their own servers.
+    /// Whether `config` may be used in `scope`: like [`Policy::check`], with the rules of that scope's
+    /// documents for their own servers. A URL of a project's entry may not contain user information.
     pub fn check_in(
         &self,
         scope: Scope,
         config: &ServerConfig,
         env: &Environment,
     ) -> Result<(), Refusal> {
+        if scope == Scope::Project {
+            target::refuse_user(config, env)?;
+        }
         self.check(config, env)?;
-        let mut own = self.own.iter().filter(|rules| rules.scope == scope);
-        own.try_for_each(|rules| rules.check(config, env))
+        let mut own = self.own.iter().filter(|(of, _)| *of == scope);
+        own.try_for_each(|(_, part)| part.check(config, env))
+    }
+
+    /// Checks an expanded server before it is started or connected to. [`Admissions`](crate::approval::Admissions)
+    /// calls it.
+    pub fn judge(&self, scope: Scope, expanded: &Expanded) -> Result<(), Refusal> {
+        self.check_in(scope, expanded, &Environment::empty())
     }
 }
 
-fn judge(
-    deny: &[Matcher],
-    allow: &[Vec<Matcher>],
-    config: &ServerConfig,
-    env: &Environment,
-) -> Result<(), Refusal> {
-    if allow.is_empty() && deny.is_empty() {
-        return Ok(());
-    }
-    let target = Target::new(config, env);
-    if let Some(matcher) = deny.iter().find(|matcher| target.is_denied_by(matcher)) {
-        return Err(Refusal::Denied(matcher.clone()));
-    }
-    if allow.iter().all(|list| target.is_allowed_by(list)) {
-        Ok(())
-    } else {
-        Err(Refusal::NotAllowed)
-    }
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-/// A server as rules see it.
-struct Target<'c> {
-    name: &'c str,
-    line: Option<Vec<String>>,
-    address: Option<Address>,
-    remote: bool,
-}
-
-impl<'c> Target<'c> {
-    fn new(config: &'c ServerConfig, env: &Environment) -> Self {
-        let line = match &config.transport {
-            Transport::Stdio(stdio) => {
-                let parts = std::iter::once(&stdio.command).chain(&stdio.args);
-                Some(parts.map(|part| env.guess(part).into_owned()).collect())
-            }
-            _ => None,
-        };
-        let remote = config.transport.remote();
-        let address = remote.and_then(|remote| Address::parse(&env.guess(&remote.url)));
-        Self { name: config.name.as_str(), line, address, remote: remote.is_some() }
-    }
-
-    fn matches(&self, matcher: &Matcher) -> bool {
-        match matcher {
-            Matcher::Name(name) => name == self.name,
-            Matcher::Command(line) => self.line.as_ref() == Some(line),
-            Matcher::Url(pattern) => self
-                .address
-                .as_ref()
-                .zip(Pattern::parse(pattern))
-                .is_some_and(|(address, pattern)| address.matches(&pattern)),
-        }
-    }
-
-    /// A rule nobody can read must not open what it meant to close.
-    fn is_denied_by(&self, matcher: &Matcher) -> bool {
-        self.matches(matcher) || self.remote && !matcher.can_match()
-    }
-
-    /// Names are easy to borrow: as soon as a list speaks of programs, a program must match by its
-    /// command line; as soon as it speaks of addresses, a remote server must match by its address.
-    fn is_allowed_by(&self, list: &[Matcher]) -> bool {
-        let decisive = |matcher: &&Matcher| match matcher {
-            Matcher::Command(_) => self.line.is_some(),
-            Matcher::Url(_) => self.remote,
-            Matcher::Name(_) => false,
-        };
-        if list.iter().any(|matcher| decisive(&matcher)) {
-            return list.iter().filter(decisive).any(|matcher| self.matches(matcher));
-        }
-        list.iter().any(|matcher| self.matches(matcher))
+    #[test]
+    fn exclusivity_parses_its_three_values() {
+        let words = ["none", "cloud", "all", "All", ""].map(Exclusivity::from_name);
+        let [none, cloud, all] = [Exclusivity::None, Exclusivity::Cloud, Exclusivity::All];
+        assert_eq!(words, [Some(none), Some(cloud), Some(all), None, None]);
     }
 }

@@ -4,6 +4,8 @@ use std::{fmt, sync::Arc};
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
+use crate::json::{RawJson, Scanner, write_integer, write_string};
+
 /// The id of a request: an integer or a string, told apart (`1` is not `"1"`).
 ///
 /// ```
@@ -40,7 +42,15 @@ impl RequestId {
         }
     }
 
-    /// Reads a number token. Fractions and exponents are no ids.
+    /// Reads the text of a value.
+    pub(crate) fn read(value: &str) -> Option<Self> {
+        match value.as_bytes().first()? {
+            b'"' => Scanner::new(value).string().ok().map(|text| Self::from(&*text)),
+            _ => Self::from_number(value),
+        }
+    }
+
+    /// Reads a number token. Fractions and exponents are not valid ids.
     pub(crate) fn from_number(token: &str) -> Option<Self> {
         if let Ok(number) = token.parse() {
             return Some(Self(Repr::Integer(number)));
@@ -52,9 +62,9 @@ impl RequestId {
 
     pub(crate) fn write(&self, out: &mut Vec<u8>) {
         match &self.0 {
-            Repr::Integer(number) => crate::message::write_integer(*number, out),
+            Repr::Integer(number) => write_integer(*number, out),
             Repr::Huge(digits) => out.extend_from_slice(digits.as_bytes()),
-            Repr::Text(text) => crate::escape::write_string(text, out),
+            Repr::Text(text) => write_string(text, out),
         }
     }
 }
@@ -93,7 +103,7 @@ impl Serialize for RequestId {
             Repr::Integer(number) => serializer.serialize_i64(*number),
             Repr::Text(text) => serializer.serialize_str(text),
             Repr::Huge(digits) => {
-                crate::RawJson::trusted(digits.as_bytes().to_vec()).serialize(serializer)
+                RawJson::trusted(digits.as_bytes().to_vec()).serialize(serializer)
             }
         }
     }
@@ -101,12 +111,7 @@ impl Serialize for RequestId {
 
 impl<'de> Deserialize<'de> for RequestId {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let raw = crate::RawJson::deserialize(deserializer)?;
-        let mut scanner = crate::scan::Scanner::new(raw.as_str());
-        let id = match scanner.peek() {
-            Some(b'"') => scanner.string().ok().map(|text| Self::from(&*text)),
-            _ => scanner.number().ok().and_then(Self::from_number),
-        };
-        id.ok_or_else(|| de::Error::custom("expected a string or an integer"))
+        let raw = RawJson::deserialize(deserializer)?;
+        Self::read(raw.as_str()).ok_or_else(|| de::Error::custom("expected a string or an integer"))
     }
 }

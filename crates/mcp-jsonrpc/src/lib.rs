@@ -1,41 +1,30 @@
 //! JSON-RPC 2.0 as MCP speaks it: messages, framing, and matching answers to requests.
 //!
 //! This crate performs no I/O and reads no clock: bytes and instants go in, messages and events
-//! come out. Start with [`Peer`]; [`Message`] is the vocabulary it speaks, [`LineDecoder`] and
-//! [`decode`] turn bytes into it, and [`RawJson`] is a payload nobody has read yet.
+//! come out. Start with [`Peer`]; [`Message`] is the vocabulary it speaks, [`LineDecoder`](wire::LineDecoder) and
+//! [`decode`](wire::decode) turn bytes into it, and [`RawJson`] is a payload kept as unparsed text.
+//!
+//! It has two halves. `json` is a JSON library that keeps values as slices of the message they came
+//! in. On it stand the messages of JSON-RPC, `wire`, which reads them from bytes, and the `peer`.
 
-mod de;
-mod decode;
-mod deep;
-mod escape;
-mod framing;
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
+mod failure;
 mod id;
+mod json;
 mod message;
-mod object;
+mod number_hash;
 mod peer;
-mod raw;
-mod reply;
-mod salvage;
-mod scan;
-mod shape;
-mod skip;
-mod spare;
+pub mod wire;
 
+#[doc(hidden)]
+pub use crate::number_hash::NumberHash;
 pub use crate::{
-    decode::{DecodeError, Decoded, decode},
-    deep::DeepJson,
-    framing::{Line, LineDecoder},
+    failure::{Delivery, ErrorClass, Failure, FailureCause, Loss, Refused, Timeout},
     id::RequestId,
+    json::{DeepJson, ObjectWriter, RawJson, ShapeError, VisitedValue},
     message::{ErrorObject, Message, Notification, Request, Response},
-    object::ObjectWriter,
-    peer::{
-        CallId, CallLimits, Delivery, ErrorClass, Event, Failure, Loss, Noise, Peer, PeerOptions,
-        Progress, Refused, Timeout, Trouble,
-    },
-    raw::RawJson,
-    reply::Reply,
-    salvage::salvage_id,
-    shape::ShapeError,
+    peer::{CallId, CallLimits, Event, Peer, PeerOptions, Progress, UnmatchedMessages},
 };
 
 #[cfg(doctest)]

@@ -2,7 +2,10 @@
 
 use std::{borrow::Cow, fmt};
 
-use crate::{escape::write_string, id::RequestId, raw::RawJson};
+use crate::{
+    id::RequestId,
+    json::{RawJson, write_integer, write_string},
+};
 
 /// One JSON-RPC message.
 ///
@@ -138,7 +141,7 @@ impl ErrorObject {
     pub const PARSE_ERROR: i64 = -32700;
     /// The JSON was not a request.
     pub const INVALID_REQUEST: i64 = -32600;
-    /// Nobody serves that method.
+    /// The method does not exist.
     pub const METHOD_NOT_FOUND: i64 = -32601;
     /// The method does not take those params.
     pub const INVALID_PARAMS: i64 = -32602;
@@ -198,9 +201,4 @@ fn write_raw(value: &RawJson, out: &mut Vec<u8>) {
             }
         }
     }
-}
-
-pub(crate) fn write_integer(number: i64, out: &mut Vec<u8>) {
-    // Writing a number into a vector cannot fail.
-    let _ = serde_json::to_writer(out, &number);
 }

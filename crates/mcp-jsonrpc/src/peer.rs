@@ -1,28 +1,26 @@
 //! Our side of one conversation: plain state, no sockets, no clock.
 
 mod call;
-mod hasher;
-mod outcome;
-mod trouble;
+mod event;
 
 use std::{
     collections::{HashMap, HashSet, VecDeque},
-    hash::BuildHasherDefault,
     task::{Context, Poll, Waker},
     time::Instant,
 };
 
-use self::{call::Call, hasher::CallHasher};
+use self::call::Call;
 pub use self::{
-    call::{CallLimits, Progress},
-    outcome::{Delivery, ErrorClass, Failure, Loss, Refused, Timeout},
-    trouble::Trouble,
+    call::{CallId, CallLimits, Progress},
+    event::{Event, UnmatchedMessages},
 };
 use crate::{
+    failure::{Delivery, Failure, Refused},
     id::RequestId,
+    json::{RawJson, write_string},
     message::{ErrorObject, Message, Notification, Request, Response},
-    raw::RawJson,
-    reply::Reply,
+    number_hash::NumberHash,
+    wire::Reply,
 };
 
 const CANCELLED: &str = "notifications/cancelled";
@@ -30,53 +28,8 @@ const PROGRESS: &str = "notifications/progress";
 /// How many calls given up on are remembered, to tell their late answers from duplicates.
 const REMEMBERED: usize = 64;
 
-/// How many messages may wait to be sent before requests of theirs are no longer refused but dropped.
+/// The number of queued messages above which a refused request is dropped without a response.
 const KEPT_REFUSALS: usize = 1024;
-
-/// A call of ours. Its number is the request's id and the progress token.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct CallId(i64);
-
-impl CallId {
-    /// The number that goes over the wire.
-    pub fn get(self) -> i64 {
-        self.0
-    }
-}
-
-impl From<CallId> for RequestId {
-    fn from(id: CallId) -> Self {
-        Self::from(id.0)
-    }
-}
-
-/// Something the other side started.
-#[derive(Clone, Debug, PartialEq)]
-#[non_exhaustive]
-pub enum Event {
-    /// It wants an answer: see [`Peer::respond`].
-    Request(Request),
-    /// It wants to be heard.
-    Notification(Notification),
-    /// It no longer wants the answer to this request.
-    Cancelled(RequestId),
-    /// It could not read something we sent, and cannot say what.
-    Complaint(ErrorObject),
-}
-
-/// What was of no use to anyone, counted and otherwise ignored.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Noise {
-    /// Answers to calls we had given up on.
-    pub late: u64,
-    /// Answers to calls already answered.
-    pub duplicate: u64,
-    /// Answers to calls we never made.
-    pub unknown: u64,
-    /// Requests that came so fast that not even their refusals could be sent.
-    pub unanswered: u64,
-}
 
 /// Bounds of a [`Peer`].
 #[derive(Clone, Debug)]
@@ -94,7 +47,7 @@ impl Default for PeerOptions {
     }
 }
 
-/// Matches answers to requests, keeps their deadlines, and knows what to tell whom.
+/// Matches responses to requests, tracks their deadlines, and queues messages and events.
 ///
 /// Facts go in through [`open`](Self::open), [`sent`](Self::sent), [`receive`](Self::receive),
 /// [`expire`](Self::expire) and [`close`](Self::close); consequences come out of
@@ -121,7 +74,7 @@ impl Default for PeerOptions {
 pub struct Peer {
     options: PeerOptions,
     last_id: i64,
-    calls: HashMap<i64, Call, BuildHasherDefault<CallHasher>>,
+    calls: HashMap<i64, Call, NumberHash>,
     /// No call is due before this. Answers do not move it, so it may be too early, never too late.
     check_at: Option<Instant>,
     incoming: HashSet<RequestId>,
@@ -130,7 +83,7 @@ pub struct Peer {
     abandoned: VecDeque<CallId>,
     events: VecDeque<Event>,
     wakes: Vec<Waker>,
-    noise: Noise,
+    noise: UnmatchedMessages,
     /// How much the link had handed over when it closed.
     closed: Option<u64>,
 }
@@ -160,13 +113,13 @@ impl Peer {
     pub fn sent(&mut self, id: CallId, ticket: u64) {
         let Some(call) = self.calls.get_mut(&id.0) else { return };
         let was_sent = call.ticket.replace(ticket).is_some();
-        // Its time was up while it was on its way out, when there was nothing to cancel yet.
+        // The call timed out before it was written, when there was nothing to cancel yet.
         let timed_out = matches!(call.outcome, Some(Err(Failure::TimedOut(_))));
         if timed_out && !was_sent && !call.limits.silent && self.closed.is_none() {
             self.abandoned.push_back(id);
         }
-        // The link closed while it was on its way out. Saying that it was not sent would be a lie
-        // on which someone might send it again.
+        // The link closed while the request was in the write queue. `NotSent` would be wrong here,
+        // and a caller might send the request again.
         if self.closed.is_some_and(|flushed| ticket <= flushed)
             && let Some(Err(Failure::Closed(delivery))) = &mut call.outcome
         {
@@ -176,7 +129,7 @@ impl Peer {
 
     /// The outcome of a call, once; the waker in `cx` is woken when there is one.
     ///
-    /// A call that is unknown, or whose outcome was taken already, is reported as cancelled.
+    /// A call that is unknown, or that has already returned its outcome, is reported as cancelled.
     pub fn poll(&mut self, id: CallId, cx: &mut Context<'_>) -> Poll<Result<RawJson, Failure>> {
         self.poll_reply(id, cx).map(|outcome| outcome.and_then(Reply::into_raw))
     }
@@ -209,8 +162,8 @@ impl Peer {
         }
     }
 
-    /// Nobody waits for this call any more. Returns whether the other side should be told: it
-    /// should if it may have got the request and has not answered.
+    /// Abandons this call. Returns whether to send a cancellation: only if the other side may have
+    /// received the request and has not responded.
     pub fn give_up(&mut self, id: CallId) -> bool {
         let Some(call) = self.calls.remove(&id.0) else { return false };
         if call.outcome.is_some() {
@@ -223,7 +176,7 @@ impl Peer {
     /// The notification that tells the other side of a call we gave up on.
     pub fn cancellation(id: CallId, reason: &str) -> Message {
         let mut params = format!(r#"{{"requestId":{},"reason":"#, id.0).into_bytes();
-        crate::escape::write_string(reason, &mut params);
+        write_string(reason, &mut params);
         params.push(b'}');
         Message::Notification(Notification::new(CANCELLED, Some(RawJson::trusted(params))))
     }
@@ -256,7 +209,19 @@ impl Peer {
         self.complete(id, Err(failure));
     }
 
-    /// Fails the calls whose time is up: see [`next_abandoned`](Self::next_abandoned).
+    /// The other side is not silent but waits for us: every call's limit for silence starts anew.
+    pub fn touch(&mut self, now: Instant) {
+        self.calls.values_mut().for_each(|call| call.touch(now));
+    }
+
+    /// Restarts the idle limit of this call, for a sign of life other than its own progress.
+    pub fn touch_call(&mut self, id: CallId, now: Instant) {
+        if let Some(call) = self.calls.get_mut(&id.0) {
+            call.touch(now);
+        }
+    }
+
+    /// Fails the calls that have passed their deadline: see [`next_abandoned`](Self::next_abandoned).
     pub fn expire(&mut self, now: Instant) {
         if self.check_at.is_none_or(|at| now < at) {
             return;
@@ -308,7 +273,7 @@ impl Peer {
             .then(|| Message::Response(Response { id: Some(id.clone()), outcome }))
     }
 
-    /// The next message this peer wants to have sent of its own accord.
+    /// The next message that this peer sends without a caller.
     pub fn next_outgoing(&mut self) -> Option<Message> {
         self.outgoing.pop_front()
     }
@@ -339,8 +304,8 @@ impl Peer {
         self.calls.values().filter(|call| call.outcome.is_none()).count()
     }
 
-    /// What was of no use to anyone.
-    pub fn noise(&self) -> Noise {
+    /// Counts of messages that matched no call.
+    pub fn noise(&self) -> UnmatchedMessages {
         self.noise
     }
 
@@ -364,7 +329,7 @@ impl Peer {
         }
     }
 
-    /// An error without an id. It can only be about the one call in flight that is no open stream.
+    /// An error without an id. It can only concern the single call in flight that is not an open stream.
     fn complain(&mut self, outcome: Result<RawJson, ErrorObject>) {
         let Err(error) = outcome else { return };
         let is_waiting = |call: &&mut Call| call.outcome.is_none() && !call.limits.held;

@@ -1,8 +1,8 @@
-//! The search on its own, without MCP: any things with a name and a description will do.
+//! Uses the search without MCP, for any items with a name and a description.
 //!
 //! `cargo run -p mcp-search --example alone -- "turn my photo into a drawing"`
 
-#![expect(clippy::print_stdout, reason = "an example shows what it does")]
+#![expect(clippy::print_stdout, reason = "an example prints its results")]
 
 use mcp_search::{Card, Index, Query, SearchOptions};
 

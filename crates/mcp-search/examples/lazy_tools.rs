@@ -1,21 +1,23 @@
-//! A host that starts no server: it searches the catalogue that an earlier run left on disk, loads
-//! what it finds, and counts what that saved.
+//! A host that does not start servers: it searches the catalogue of an earlier run, loads the tools
+//! it finds, and counts the saved tokens.
 //!
 //! `cargo run -p mcp-search --example lazy_tools`
 
-#![expect(clippy::print_stdout, reason = "an example shows what it does")]
+#![expect(clippy::print_stdout, reason = "an example prints its results")]
 
 use std::{collections::HashSet, error::Error};
 
 use mcp_search::{
-    Catalogue, Estimate, Freshness, Index, Loaded, Origin, Query, SearchOptions, Statistics,
-    ToolText, Validator,
+    Index, Query, SearchOptions,
+    catalogue::{Catalogue, Freshness, Loaded, Origin},
+    cost::{Estimate, Statistics, ToolText},
+    validate::Validator,
 };
 
 fn main() -> Result<(), Box<dyn Error>> {
     let path = std::env::temp_dir().join(format!("lazy-tools-{}.catalogue", std::process::id()));
 
-    // An earlier run asked the server and kept the answer.
+    // An earlier run listed the tools and stored them.
     let definitions = [
         r#"{"name":"read_file","description":"Read a text file from disk.","inputSchema":{"type":"object","properties":{"path":{"type":"string","description":"Where it is"}},"required":["path"]}}"#,
         r#"{"name":"write_file","description":"Write text to a file.","inputSchema":{"type":"object","properties":{"path":{"type":"string"},"text":{"type":"string"}}}}"#,
@@ -25,7 +27,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     origin.ttl_ms = Some(86_400_000);
     Catalogue::new("files", origin, definitions)?.store(&path)?;
 
-    // This run finds it.
+    // This run reads them.
     let catalogue = match Catalogue::load(&path) {
         Loaded::Found(catalogue) => catalogue,
         other => return Err(format!("{other:?}").into()),

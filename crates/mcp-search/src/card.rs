@@ -1,11 +1,11 @@
-//! What the index knows about a tool.
+//! The searchable text of a tool.
 
 use serde_json::Value;
 
-/// One tool as text: what a search looks at, and nothing that only a call needs.
+/// The text of one tool that is searched.
 ///
-/// A tool is identified by its server and id together. Texts may be of any length; the index looks
-/// at their beginning only (2,048 characters of the description).
+/// A tool is identified by its server and id together. Texts may have any length; only their
+/// beginning is indexed (2,048 characters of the description).
 ///
 /// ```
 /// use mcp_search::Card;
@@ -17,19 +17,19 @@ use serde_json::Value;
 #[serde(default)]
 #[non_exhaustive]
 pub struct Card {
-    /// What the caller uses to name the tool, such as `mcp__github__create_issue`.
+    /// The caller's identifier for the tool, such as `mcp__github__create_issue`.
     pub id: String,
     /// The server the tool comes from; empty for the host's own tools.
     pub server: String,
     /// The tool's name as its server gave it.
     pub name: String,
-    /// A name for people; empty when there is none.
+    /// The display name; empty if there is none.
     pub title: String,
-    /// What the tool does; empty when its server did not say.
+    /// The description; empty if the server sent none.
     pub description: String,
     /// The tool's top-level input properties.
     pub params: Vec<Param>,
-    /// Further words the host wants the tool to be found by.
+    /// Additional search terms from the host.
     pub tags: Vec<String>,
 }
 
@@ -40,9 +40,9 @@ pub struct Card {
 pub struct Param {
     /// The property's name.
     pub name: String,
-    /// What it means; empty when the schema does not say.
+    /// Its description; empty if the schema has none.
     pub description: String,
-    /// Whether it must be given; `None` when the schema has no list of required properties.
+    /// Whether it is required; `None` if the schema has no list of required properties.
     pub required: Option<bool>,
 }
 
@@ -54,8 +54,8 @@ impl Card {
 
     /// The card of a tool definition as `tools/list` returns it.
     ///
-    /// Reads what it knows and skips what it does not: a definition of the wrong shape gives a card
-    /// with empty fields, never an error.
+    /// Unknown members are skipped: a malformed definition gives a card with empty fields, not an
+    /// error.
     ///
     /// ```
     /// use mcp_search::Card;
@@ -88,7 +88,7 @@ impl Card {
 }
 
 impl Param {
-    /// A property that the schema describes with these words.
+    /// A property with this name and description.
     pub fn new(name: impl Into<String>, description: impl Into<String>) -> Self {
         Self { name: name.into(), description: description.into(), required: None }
     }
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn the_title_may_stand_in_the_annotations() {
+    fn title_is_read_from_the_annotations() {
         let card =
             Card::from_definition("id", "s", &json!({"annotations": {"title": "Open issue"}}));
         assert_eq!(card.title, "Open issue");

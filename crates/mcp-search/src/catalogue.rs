@@ -1,21 +1,25 @@
-//! What a server's tools were when it was last asked, kept in a file.
+//! The tools a server last listed, stored in a file.
 //!
-//! With it, the next start lists and searches tools before any server runs. The file is believed
-//! only if every bit of it is as it was written; otherwise it is as if it were not there.
+//! With the file, the next start can list and search tools before any server runs. It has a
+//! checksum; a damaged file is treated as missing.
 
 use serde_json::{Value, value::RawValue};
 
-use crate::{canonical::definition_hash, card::Card};
+use crate::card::Card;
 
+mod canonical;
 mod codec;
 mod file;
+mod folder;
 
-pub use self::{codec::CatalogueError, file::Loaded};
+pub use self::{
+    canonical::definition_hash, codec::CatalogueError, file::Loaded, folder::CatalogueFolder,
+};
 
 /// The tools of one server at one time.
 ///
 /// ```
-/// use mcp_search::{Catalogue, Freshness, Origin};
+/// use mcp_search::catalogue::{Catalogue, Freshness, Origin};
 ///
 /// let mut origin = Origin::new("sha-of-the-config", 1_700_000_000_000);
 /// origin.ttl_ms = Some(3_600_000);
@@ -26,7 +30,7 @@ pub use self::{codec::CatalogueError, file::Loaded};
 /// assert_eq!(again.freshness("sha-of-the-config", 1_700_000_001_000), Freshness::Fresh);
 /// assert_eq!(again.freshness("sha-of-the-config", 1_800_000_000_000), Freshness::Stale);
 /// assert_eq!(again.freshness("another", 1_700_000_001_000), Freshness::OtherConfig);
-/// # Ok::<(), mcp_search::CatalogueError>(())
+/// # Ok::<(), mcp_search::catalogue::CatalogueError>(())
 /// ```
 #[derive(Clone, Debug)]
 pub struct Catalogue {
@@ -35,36 +39,37 @@ pub struct Catalogue {
     tools: Vec<Tool>,
 }
 
-/// One definition as the server sent it, and its hash.
-#[derive(Clone, Debug)]
+/// One definition as the server sent it, with its hash.
+#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
+#[serde(deny_unknown_fields)]
 struct Tool {
     hash: String,
     definition: Box<RawValue>,
 }
 
-/// Where a catalogue comes from, which decides how long it is good for.
+/// The source of a catalogue, which determines how long it is valid.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Origin {
-    /// A signature of the server's configuration: another configuration, another server.
+    /// A signature of the server's configuration. A catalogue is only valid for the same configuration.
     pub config: String,
     /// When the tools were listed, in milliseconds since 1970.
     pub listed_ms: u64,
-    /// For how long they are fresh after that; `None` until the configuration changes.
+    /// How long the tools are fresh after that; `None` means until the configuration changes.
     pub ttl_ms: Option<u64>,
-    /// The version the server told of itself.
+    /// The version that the server reported.
     pub server_version: Option<String>,
 }
 
-/// Whether a catalogue may be used without asking the server.
+/// Whether a catalogue may be used without listing the tools again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(clippy::exhaustive_enums, reason = "a host has to decide what to do in each case")]
 pub enum Freshness {
-    /// It may.
+    /// It may be used.
     Fresh,
-    /// It is old: good for a first answer, while the server is asked again.
+    /// It may be used while the tools are listed again.
     Stale,
-    /// It belongs to another configuration and says nothing about this one.
+    /// It belongs to another configuration and must not be used.
     OtherConfig,
 }
 
@@ -72,6 +77,20 @@ impl Origin {
     /// The origin of tools listed now from a server with this configuration.
     pub fn new(config: impl Into<String>, listed_ms: u64) -> Self {
         Self { config: config.into(), listed_ms, ttl_ms: None, server_version: None }
+    }
+
+    /// Sets how long the tools are fresh.
+    #[must_use]
+    pub fn with_ttl_ms(mut self, ttl_ms: u64) -> Self {
+        self.ttl_ms = Some(ttl_ms);
+        self
+    }
+
+    /// Sets the version that the server reported.
+    #[must_use]
+    pub fn with_server_version(mut self, version: impl Into<String>) -> Self {
+        self.server_version = Some(version.into());
+        self
     }
 }
 
@@ -95,7 +114,7 @@ impl Catalogue {
         &self.server
     }
 
-    /// Where the tools come from.
+    /// The source of the tools.
     pub fn origin(&self) -> &Origin {
         &self.origin
     }
@@ -117,7 +136,7 @@ impl Catalogue {
 
     /// Whether these tools may be used at `now_ms` for a server of this configuration.
     ///
-    /// A clock that went backwards makes a catalogue stale: its age is not known.
+    /// A clock that went backwards makes a catalogue stale, because its age is unknown.
     pub fn freshness(&self, config: &str, now_ms: u64) -> Freshness {
         if self.origin.config != config {
             return Freshness::OtherConfig;

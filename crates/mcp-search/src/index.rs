@@ -1,24 +1,23 @@
-//! The index: segments, and which of their servers are current.
+//! The index: tools that are replaced server by server, and the search over them.
 
-use std::{collections::HashSet, fmt, ops::Range, sync::Arc};
+use std::{collections::HashSet, fmt, sync::Arc};
 
 use crate::{
-    build::{build, count},
     card::Card,
-    merge::merge,
-    segment::{Segment, Span},
-    synonyms::Synonyms,
+    corpus::{Corpus, Slot, build, merge},
+    query::Query,
+    search::{self, Results, SearchOptions},
+    text::Synonyms,
 };
 
-/// A segment is merged with the one before it unless that one is more than this much larger. Keeps
-/// the number of segments logarithmic, and the price of a change in proportion to the change.
+/// A segment is merged with the previous one unless that one is larger by more than this factor. This keeps
+/// the number of segments logarithmic, and the cost of a change proportional to its size.
 const GROWTH: usize = 3;
 
 /// A searchable set of tools, grouped by server.
 ///
-/// Cloning is cheap and gives a snapshot: the clone goes on answering from what it saw, while the
-/// original changes. What a search returns depends on the cards alone, not on the order or the
-/// steps in which they came.
+/// Cloning is cheap and returns a snapshot, which does not change with the original. The results of
+/// a search depend on the cards alone, not on the order in which they were added.
 ///
 /// ```
 /// use mcp_search::{Card, Index, Query, SearchOptions};
@@ -37,16 +36,7 @@ const GROWTH: usize = 3;
 /// ```
 #[derive(Clone)]
 pub struct Index {
-    pub(crate) slots: Vec<Slot>,
-    pub(crate) synonyms: Arc<Synonyms>,
-}
-
-/// A segment and the servers in it that have been replaced or removed since.
-#[derive(Clone)]
-pub(crate) struct Slot {
-    pub segment: Arc<Segment>,
-    /// Sorted places of spans.
-    dead: Vec<u32>,
+    corpus: Corpus,
 }
 
 impl Index {
@@ -57,34 +47,30 @@ impl Index {
 
     /// An empty index with these synonyms.
     pub fn with_synonyms(synonyms: Synonyms) -> Self {
-        Self { slots: Vec::new(), synonyms: Arc::new(synonyms) }
+        Self { corpus: Corpus { slots: Vec::new(), synonyms: Arc::new(synonyms) } }
     }
 
-    /// Makes `cards` the tools of `server`, in place of those it had. The cards' own `server` is set
-    /// to it. Of cards with the same id the first is kept.
+    /// Replaces the tools of `server` by `cards`. The `server` of the cards is set to it. Of cards with
+    /// the same id the first is kept.
     ///
-    /// Costs time in proportion to these cards, not to the index: now and then pieces of the index
-    /// are merged, which on average adds a logarithmic factor.
+    /// The cost is proportional to the number of these cards, not to the index: segments are merged
+    /// occasionally, which adds a logarithmic factor on average.
     pub fn replace_server<C: Into<Arc<Card>>>(
         &mut self,
         server: &str,
         cards: impl IntoIterator<Item = C>,
     ) {
         self.remove_server(server);
-        let cards: Vec<Arc<Card>> = cards
-            .into_iter()
-            .map(|card| {
-                let mut card = card.into();
-                if card.server != server {
-                    server.clone_into(&mut Arc::make_mut(&mut card).server);
-                }
-                card
-            })
-            .collect();
-        self.add(vec![(Arc::from(server), unique(cards))]);
+        self.extend(cards.into_iter().map(|card| {
+            let mut card = card.into();
+            if card.server != server {
+                server.clone_into(&mut Arc::make_mut(&mut card).server);
+            }
+            card
+        }));
     }
 
-    /// Replaces every server that `cards` name, at once. The quick way to fill an index.
+    /// Replaces all servers that `cards` name. The fastest way to fill an index.
     pub fn extend<C: Into<Arc<Card>>>(&mut self, cards: impl IntoIterator<Item = C>) {
         let mut servers: Vec<(Arc<str>, Vec<Arc<Card>>)> = Vec::new();
         let mut places = std::collections::HashMap::<Arc<str>, usize>::new();
@@ -105,12 +91,12 @@ impl Index {
         self.add(servers);
     }
 
-    /// Removes the tools of `server`, and says whether it had any.
+    /// Removes the tools of `server`. Returns whether it had any.
     pub fn remove_server(&mut self, server: &str) -> bool {
-        for (at, slot) in self.slots.iter_mut().enumerate() {
-            if slot.bury(server) {
+        for (at, slot) in self.corpus.slots.iter_mut().enumerate() {
+            if slot.remove_server(server) {
                 match slot.len() {
-                    0 => drop(self.slots.remove(at)),
+                    0 => drop(self.corpus.slots.remove(at)),
                     live if live * 2 < slot.segment.docs.len() => {
                         *slot = Slot::new(merge(std::slice::from_ref(slot)));
                     }
@@ -122,19 +108,19 @@ impl Index {
         false
     }
 
-    /// How many tools there are.
+    /// The number of tools.
     pub fn len(&self) -> usize {
-        self.slots.iter().map(Slot::len).sum()
+        self.corpus.len()
     }
 
     /// Whether there are no tools.
     pub fn is_empty(&self) -> bool {
-        self.slots.is_empty()
+        self.corpus.slots.is_empty()
     }
 
     /// Every tool, in no particular order.
     pub fn cards(&self) -> impl Iterator<Item = &Arc<Card>> {
-        self.slots.iter().flat_map(|slot| {
+        self.corpus.slots.iter().flat_map(|slot| {
             slot.spans().flat_map(|(_, span)| {
                 slot.segment.docs[span.docs.start as usize..span.docs.end as usize]
                     .iter()
@@ -143,20 +129,27 @@ impl Index {
         })
     }
 
-    /// Bytes the index takes beyond the cards themselves.
+    /// Memory of the index in bytes, without the cards.
     pub fn memory(&self) -> usize {
-        self.slots.iter().map(|slot| slot.segment.bytes()).sum()
+        self.corpus.slots.iter().map(|slot| slot.segment.bytes()).sum()
     }
 
-    /// Calls `each` with every tool, its slot and its place there.
-    pub(crate) fn each_tool(&self, mut each: impl FnMut(usize, u32, &Card)) {
-        for (at, slot) in self.slots.iter().enumerate() {
-            for (_, span) in slot.spans() {
-                for doc in span.docs.clone() {
-                    each(at, doc, &slot.segment.docs[doc as usize].card);
-                }
-            }
-        }
+    /// Searches for `query`, best hits first.
+    ///
+    /// An empty index, an empty query and a query without known words return no hits. Equal scores are
+    /// ordered by id, so the same cards and query always return the same results.
+    ///
+    /// ```
+    /// use mcp_search::{Card, Index, Query, SearchOptions};
+    ///
+    /// let mut index = Index::new();
+    /// index.replace_server("git", [Card::new("git/git_log", "git", "git_log"), Card::new("git/git_push", "git", "git_push")]);
+    /// let results = index.search(&Query::parse("push to git"), &SearchOptions::default());
+    /// assert_eq!(results.hits[0].card.name, "git_push");
+    /// assert_eq!(results.more(), 1);
+    /// ```
+    pub fn search(&self, query: &Query, options: &SearchOptions) -> Results {
+        search::search(&self.corpus, query, options)
     }
 
     fn add(&mut self, servers: Vec<(Arc<str>, Vec<Arc<Card>>)>) {
@@ -164,65 +157,13 @@ impl Index {
         if segment.docs.is_empty() {
             return;
         }
-        self.slots.push(Slot::new(segment));
-        while let [.., before, last] = self.slots.as_slice()
+        self.corpus.slots.push(Slot::new(segment));
+        while let [.., before, last] = self.corpus.slots.as_slice()
             && before.len() <= GROWTH * last.len()
         {
-            let merged = merge(&self.slots[self.slots.len() - 2..]);
-            self.slots.truncate(self.slots.len() - 2);
-            self.slots.push(Slot::new(merged));
-        }
-    }
-}
-
-impl Slot {
-    fn new(segment: Segment) -> Self {
-        Self { segment: Arc::new(segment), dead: Vec::new() }
-    }
-
-    /// How many tools are current.
-    pub(crate) fn len(&self) -> usize {
-        let dead: u32 = self.dead_spans().map(|docs| docs.end - docs.start).sum();
-        self.segment.docs.len() - dead as usize
-    }
-
-    /// Servers that are current, with their place.
-    pub(crate) fn spans(&self) -> impl Iterator<Item = (u32, &Span)> {
-        (0..).zip(&self.segment.servers).filter(|(at, _)| self.dead.binary_search(at).is_err())
-    }
-
-    /// How many current tools have the word `term`.
-    pub(crate) fn frequency(&self, term: u32) -> u32 {
-        let list = self.segment.postings(term);
-        let place = |doc: u32| list.partition_point(|posting| posting.doc < doc);
-        let dead: usize = self.dead_spans().map(|docs| place(docs.end) - place(docs.start)).sum();
-        count(list.len() - dead)
-    }
-
-    /// Current tools with a name of this hash.
-    pub(crate) fn named(&self, hash: u64) -> impl Iterator<Item = u32> {
-        let names = &self.segment.names;
-        let from = names.partition_point(|&(other, _)| other < hash);
-        let same = names[from..].iter().take_while(move |&&(other, _)| other == hash);
-        same.map(|&(_, doc)| doc).filter(|&doc| {
-            let server = self.segment.docs[doc as usize].server;
-            self.dead.binary_search(&server).is_err()
-        })
-    }
-
-    fn dead_spans(&self) -> impl Iterator<Item = Range<u32>> {
-        self.dead.iter().map(|&at| self.segment.servers[at as usize].docs.clone())
-    }
-
-    /// Marks `server` as no longer current, if it is here and current.
-    fn bury(&mut self, server: &str) -> bool {
-        let Some(at) = self.segment.server(server) else { return false };
-        match self.dead.binary_search(&at) {
-            Ok(_) => false,
-            Err(place) => {
-                self.dead.insert(place, at);
-                true
-            }
+            let merged = merge(&self.corpus.slots[self.corpus.slots.len() - 2..]);
+            self.corpus.slots.truncate(self.corpus.slots.len() - 2);
+            self.corpus.slots.push(Slot::new(merged));
         }
     }
 }

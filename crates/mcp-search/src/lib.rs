@@ -1,61 +1,37 @@
-//! Finds the right tool among thousands.
+//! Tool search: a lexical index over the names, descriptions and parameters of tools.
 //!
-//! An [`Index`] holds [`Card`]s, one per tool, grouped by server; a [`Query`] is what a model or a
-//! person asked for; [`Index::search`] brings them together and says why each hit was found. The
-//! ranking is lexical (fielded BM25 with a closer look at the best), needs no model, and is the same
-//! every time.
+//! An [`Index`] holds [`Card`]s, one per tool, grouped by server. [`Index::search`] ranks them for a
+//! [`Query`] and explains why each hit was found. The ranking is lexical (fielded BM25, with
+//! reranking of the best), needs no model, and is deterministic.
 //!
-//! Around it is what a host needs to show a model one search tool in place of hundreds: a
-//! [`Validator`] that says which descriptions will mislead, [`Statistics`] of what definitions cost
-//! in tokens, and a [`Catalogue`] file from which tools are found before any server is started.
+//! The crate also has what a host needs to show a model one search tool in place of hundreds: a
+//! [`Validator`](validate::Validator) for misleading descriptions, [`Statistics`](cost::Statistics) of the tokens that definitions take,
+//! and a [`Catalogue`](catalogue::Catalogue) file, so that tools are found before any server is started.
 //!
-//! The crate does no networking, starts no threads and reads no clock. Files are touched in two
-//! functions, [`Catalogue::load`] and [`Catalogue::store`].
+//! The crate does not use the network, threads or a clock. Only [`Catalogue::load`](catalogue::Catalogue::load),
+//! [`Catalogue::store`](catalogue::Catalogue::store) and [`CatalogueFolder`](catalogue::CatalogueFolder) access files.
 
-mod action;
-mod build;
-mod canonical;
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
 mod card;
-mod catalogue;
-mod edit;
-mod explain;
-mod field;
-mod filter;
-mod fold;
+pub mod catalogue;
+mod corpus;
+pub mod cost;
 mod index;
-mod merge;
-mod pattern;
-mod plan;
 mod query;
 mod rank;
-mod score;
 mod search;
-mod segment;
-mod select;
-mod similar;
-mod statistics;
-mod stem;
-mod stop;
-mod synonyms;
-mod terms;
-mod tokenize;
-mod tokens;
-mod validate;
+mod text;
+pub mod validate;
 
 pub use crate::{
-    canonical::definition_hash,
     card::{Card, Param},
-    catalogue::{Catalogue, CatalogueError, Freshness, Loaded, Origin},
-    explain::Match,
-    field::{Field, Fields},
+    corpus::{Field, Fields},
     index::Index,
-    plan::How,
     query::{PatternError, Query},
+    rank::{How, Match},
     search::{Hit, Missing, Results, SearchOptions},
-    statistics::{Cost, Statistics, ToolText},
-    synonyms::Synonyms,
-    tokens::{CountTokens, Estimate},
-    validate::{Problem, Report, Rules, Validator},
+    text::Synonyms,
 };
 
 #[cfg(doctest)]

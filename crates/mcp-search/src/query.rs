@@ -1,32 +1,34 @@
-//! What was asked for, taken apart.
-
-use std::{fmt, sync::Arc};
-
-use regex::{Regex, RegexBuilder};
-
-use crate::{action::Actions, tokenize::start_of};
+//! Parsed queries.
 
 mod clauses;
+mod kind;
 mod parse;
 mod words;
 
+use std::fmt;
+
+use mcp_safe::text::prefix;
+use regex::RegexBuilder;
+
+pub(crate) use self::kind::{Kind, Phrase, Term, Words};
+
 /// Longest regular expression, in characters.
 const LONGEST_PATTERN: usize = 200;
-/// Most memory one compiled regular expression may take, in bytes.
+/// The maximum memory of a compiled regular expression, in bytes.
 const PATTERN_SIZE: usize = 1 << 20;
-/// How much of a query is read. Nobody types more; a document pasted as a query says what it is
-/// about at its start.
+/// The part of a query that is read. Typed queries are shorter; for a document pasted as a query, the beginning is
+/// enough.
 const LONGEST_QUERY: usize = 8 << 10;
 
-/// A query, ready to be put to any index.
+/// A parsed query for any index.
 ///
-/// [`Query::parse`] reads the query language, in which plain words are plain words:
+/// [`Query::parse`] reads the query language; plain words are searched as they are:
 ///
 /// | written | means |
 /// |---|---|
-/// | `open a bug report` | tools that are about this, best first |
+/// | `open a bug report` | tools about this topic, best first |
 /// | `+slack send` | `slack` must occur |
-/// | `"pull request"` | the words must occur side by side, if any tool has them so |
+/// | `"pull request"` | the words must be adjacent, if any tool has them so |
 /// | `server:github issues` | only tools of this server |
 /// | `select:read_file,github/create_issue` | exactly these tools, by id or name |
 ///
@@ -36,63 +38,19 @@ pub struct Query {
     pub(crate) kind: Kind,
 }
 
-#[derive(Clone, Debug)]
-pub(crate) enum Kind {
-    Words(Words),
-    Select(Vec<String>),
-    Pattern { pattern: Regex, words: Words },
-}
-
-/// A query in words.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Words {
-    /// Distinct stems in the order they were first said.
-    pub terms: Vec<Term>,
-    /// The words in order, as places in `terms`; `None` where a pair can't span.
-    pub order: Vec<Option<usize>>,
-    /// Where the text says several things: the terms of each.
-    pub clauses: Vec<Vec<usize>>,
-    /// Words written together in the query, and neighbours that a name may write together.
-    pub compounds: Vec<String>,
-    /// Words side by side in quotes.
-    pub phrases: Vec<Phrase>,
-    /// Keys of the servers the answer is limited to; no limit when empty.
-    pub servers: Vec<String>,
-    /// Keys of words that look like a tool's name, and of the query as a whole.
-    pub names: Vec<String>,
-    pub actions: Actions,
-}
-
-/// Words that stand side by side.
-#[derive(Clone, Debug)]
-pub(crate) struct Phrase {
-    pub stems: Vec<String>,
-    /// Written with a `+`: no tool without it is an answer.
-    pub required: bool,
-}
-
-/// One word of a query.
-#[derive(Clone, Debug)]
-pub(crate) struct Term {
-    pub stem: String,
-    pub written: Arc<str>,
-    pub weight: f32,
-    pub required: bool,
-}
-
-/// Why a regular expression can't be used. Both are for whoever wrote the pattern to fix.
+/// Why a regular expression is rejected. The author of the pattern has to fix it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum PatternError {
     /// It is longer than 200 characters.
     TooLong,
-    /// It is not a regular expression, or one too large to compile; the text says where.
+    /// It is not valid, or too large when compiled; the text explains the error.
     Invalid(String),
 }
 
 impl Query {
-    /// Reads the query language. Every text is a query: what is not understood as an operator is
-    /// words, and only the first 8 KiB are read.
+    /// Parses the query language. Any text is valid: everything that is not an operator is taken as
+    /// words. Only the first 8 KiB are read.
     ///
     /// ```
     /// use mcp_search::Query;
@@ -100,15 +58,15 @@ impl Query {
     /// let query = Query::parse("server:github +issue open");
     /// ```
     pub fn parse(text: &str) -> Self {
-        Self { kind: parse::parse(start_of(text, LONGEST_QUERY)) }
+        Self { kind: parse::parse(prefix(text, LONGEST_QUERY)) }
     }
 
-    /// A regular expression over all fields, in time linear in the text. It ignores case unless it
-    /// says `(?-i)`. Tools whose name matches come first.
+    /// A regular expression over all fields, matched in linear time. Case is ignored unless it contains
+    /// `(?-i)`. Tools with a matching name come first.
     ///
     /// # Errors
     ///
-    /// When the pattern is longer than 200 characters, is not valid, or compiles to more than 1 MiB.
+    /// If the pattern is longer than 200 characters, is not valid, or compiles to more than 1 MiB.
     ///
     /// ```
     /// use mcp_search::{PatternError, Query};

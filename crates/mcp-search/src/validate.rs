@@ -1,4 +1,4 @@
-//! How well a tool's description serves a model that has to choose and call it.
+//! Scores how well a tool's description helps a model to choose and call it.
 
 use std::fmt;
 
@@ -6,76 +6,78 @@ use crate::card::Card;
 
 mod suspicion;
 
-/// What each problem costs, and what is enough. A tool starts with 100.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// Penalties for problems, and thresholds. A tool starts with 100.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(default, rename_all = "camelCase", deny_unknown_fields)]
 #[non_exhaustive]
 pub struct Rules {
-    /// The least score that passes. Default 40.
+    /// The minimum score to pass. Default 40.
     pub pass: u8,
-    /// No description. Default 40.
+    /// Penalty for no description, or one below the minimum length: fewer than `least_words` words and five characters
+    /// for each. Default 40.
     pub missing_description: u8,
-    /// A description of fewer than `least_words` words. Default 20.
-    pub thin_description: u8,
-    /// Default 4.
+    /// The minimum number of words of a description. Default 4.
     pub least_words: usize,
-    /// Parameters without description: all of it if none has one, else in proportion. Default 20.
+    /// Penalty for parameters without description: all of it if none has one, else in proportion. Default 20.
     pub undocumented_params: u8,
-    /// A schema that does not say which parameters are required. Default 10.
+    /// Penalty for a schema without a list of required parameters. Default 10.
     pub required_unmarked: u8,
-    /// A name that is not words joined by `_`, `-` or `.`, or is over 64 characters. Default 5.
+    /// Penalty for a name that is not in `snake_case`, or over 64 characters. Default 5.
     pub naming: u8,
-    /// Gained by a description that shows an example, up to 100 in all. Default 5.
+    /// Bonus for a description with an example, up to a total of 100. Default 5.
     pub example_bonus: u8,
-    /// A description over `most_chars` characters. Default 10.
+    /// Penalty for a description over `most_chars` characters. Default 10.
     pub too_long: u8,
-    /// Default 2,048.
+    /// The maximum length of a description in characters. Default 2,048.
     pub most_chars: usize,
-    /// Text that gives the model orders or hides from people. Default 70.
+    /// Penalty for text that instructs the model or is invisible to users. Default 70.
     pub injection: u8,
-    /// Text that holds what looks like a credential. Default 70.
+    /// Penalty for text that contains a possible credential. Default 70.
     pub secret: u8,
 }
 
-/// Something that will make a model choose or call the tool wrongly.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// A problem that can make a model choose or call the tool wrongly.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+#[serde(tag = "problem", content = "detail", rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum Problem {
     /// There is no description.
     MissingDescription,
-    /// The description has this many words.
+    /// The description is below the minimum length, with this many words. Same penalty as a missing one.
     ThinDescription(usize),
     /// These parameters have no description.
     UndocumentedParams(Vec<String>),
-    /// The schema has parameters and no list of required ones.
+    /// The schema has parameters but no list of required ones.
     RequiredNotMarked,
-    /// The name is not words joined by `_`, `-` or `.`, or is too long.
+    /// The name is not in `snake_case`, or is too long.
     Naming,
-    /// The description shows no example. Costs nothing but the bonus.
+    /// The description has no example. Loses only the bonus.
     NoExample,
     /// The description has this many characters.
     TooLong(usize),
-    /// The text gives the model orders or hides from people; this says how.
+    /// The text instructs the model or is invisible to users; the string describes it.
     PromptInjection(&'static str),
-    /// The text holds what looks like a credential of this kind, which is not repeated here.
+    /// The text contains a possible credential of this kind. The credential itself is not included.
     Secret(&'static str),
 }
 
-/// What the validator thinks of one tool.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// The result of validating one tool.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct Report {
     /// From 0 to 100.
     pub score: u8,
-    /// Whether the score is enough.
+    /// Whether the score is sufficient.
     pub passed: bool,
-    /// Everything that was found, the gravest first.
+    /// All problems, the most severe first.
     pub problems: Vec<Problem>,
 }
 
 /// Scores tools by [`Rules`].
 ///
 /// ```
-/// use mcp_search::{Card, Problem, Validator};
+/// use mcp_search::{Card, validate::{Problem, Validator}};
 ///
 /// let report = Validator::default().check(&Card::new("id", "files", "read_file"));
 /// assert_eq!(report.score, 60);
@@ -92,7 +94,6 @@ impl Default for Rules {
         Self {
             pass: 40,
             missing_description: 40,
-            thin_description: 20,
             least_words: 4,
             undocumented_params: 20,
             required_unmarked: 10,
@@ -106,8 +107,49 @@ impl Default for Rules {
     }
 }
 
+/// Defines a builder method for each field.
+macro_rules! setters {
+    ($($(#[$doc:meta])* $name:ident($field:ident: $kind:ty);)*) => {
+        impl Rules {
+            $(
+                $(#[$doc])*
+                #[must_use]
+                pub fn $name(mut self, $field: $kind) -> Self {
+                    self.$field = $field;
+                    self
+                }
+            )*
+        }
+    };
+}
+
+setters! {
+    /// Sets the minimum score to pass.
+    with_pass(pass: u8);
+    /// Sets the penalty for a missing or short description.
+    with_missing_description(missing_description: u8);
+    /// Sets the minimum number of words of a description.
+    with_least_words(least_words: usize);
+    /// Sets the penalty for parameters without description.
+    with_undocumented_params(undocumented_params: u8);
+    /// Sets the penalty for a schema without a list of required parameters.
+    with_required_unmarked(required_unmarked: u8);
+    /// Sets the penalty for a name that is not in `snake_case`.
+    with_naming(naming: u8);
+    /// Sets the bonus for an example.
+    with_example_bonus(example_bonus: u8);
+    /// Sets the penalty for a description that is too long.
+    with_too_long(too_long: u8);
+    /// Sets the maximum length of a description in characters.
+    with_most_chars(most_chars: usize);
+    /// Sets the penalty for text that instructs the model.
+    with_injection(injection: u8);
+    /// Sets the penalty for text that contains a possible credential.
+    with_secret(secret: u8);
+}
+
 impl Validator {
-    /// A validator with rules of its own.
+    /// A validator with these rules.
     pub fn new(rules: Rules) -> Self {
         Self { rules }
     }
@@ -144,7 +186,7 @@ impl Validator {
         if words == 0 {
             found.push((self.rules.missing_description, Problem::MissingDescription));
         } else if words < self.rules.least_words && chars < 5 * self.rules.least_words {
-            found.push((self.rules.thin_description, Problem::ThinDescription(words)));
+            found.push((self.rules.missing_description, Problem::ThinDescription(words)));
         }
         if chars > self.rules.most_chars {
             found.push((self.rules.too_long, Problem::TooLong(chars)));
@@ -169,14 +211,14 @@ impl Validator {
     }
 }
 
-/// Small letters and digits, in words joined by one sign each.
+/// Lowercase letters and digits, in words joined by underscores.
 fn is_well_named(name: &str) -> bool {
     let word = |word: &str| {
         !word.is_empty() && word.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit())
     };
     name.len() <= 64
         && name.starts_with(|c: char| c.is_ascii_lowercase())
-        && name.split(['_', '-', '.']).filter(|part| !part.is_empty()).all(word)
+        && name.split('_').filter(|part| !part.is_empty()).all(word)
 }
 
 fn shows_example(description: &str) -> bool {
@@ -190,16 +232,16 @@ impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::MissingDescription => f.write_str("has no description"),
-            Self::ThinDescription(words) => write!(f, "describes itself in {words} words"),
+            Self::ThinDescription(words) => write!(f, "has a description of only {words} words"),
             Self::UndocumentedParams(names) => {
                 write!(f, "does not describe its parameters {}", names.join(", "))
             }
-            Self::RequiredNotMarked => f.write_str("does not say which parameters are required"),
+            Self::RequiredNotMarked => f.write_str("does not list its required parameters"),
             Self::Naming => f.write_str("is not named in snake_case of up to 64 characters"),
-            Self::NoExample => f.write_str("shows no example"),
-            Self::TooLong(chars) => write!(f, "describes itself in {chars} characters"),
+            Self::NoExample => f.write_str("has no example"),
+            Self::TooLong(chars) => write!(f, "has a description of {chars} characters"),
             Self::PromptInjection(how) => write!(f, "looks like a prompt injection: {how}"),
-            Self::Secret(kind) => write!(f, "holds what looks like {kind}"),
+            Self::Secret(kind) => write!(f, "seems to contain {kind}"),
         }
     }
 }

@@ -1,38 +1,38 @@
-//! What a server says when it refuses a request for want of credentials: RFC 9110 §11.6, read strictly
-//! enough to be safe and leniently enough for what servers send.
+//! The challenge of a server that refuses a request for lack of credentials. The parser of `WWW-Authenticate` follows
+//! RFC 9110 §11.6, strict enough to be safe and lenient enough for deployed servers.
 
 use std::fmt;
 
-/// How a request was refused. `Debug` leaves out the query of the URL, which may be a secret.
+/// The refusal of a request. `Debug` omits the query of the URL, which may contain a secret.
 #[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Challenge {
     /// 401 or 403.
     pub status: u16,
-    /// The URL that was asked.
+    /// The URL of the refused request.
     pub url: String,
-    /// What the server accepts, in its order. Empty where it does not say.
+    /// The schemes that the server accepts, in its order. Empty if it does not name any.
     pub schemes: Vec<Scheme>,
-    /// The `DPoP-Nonce` that came with it.
+    /// The `DPoP-Nonce` header of the response.
     pub dpop_nonce: Option<String>,
-    /// Which credentials were refused: [`Credentials::stamp`](crate::Credentials::stamp).
+    /// Which credentials were refused: [`Credentials::stamp`](crate::auth::Credentials::stamp).
     pub stamp: u64,
 }
 
-/// One way to authenticate, with its parameters. All of it is foreign text.
+/// One authentication scheme, with its parameters. All of it is foreign text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Scheme {
-    /// As the server writes it, compared without case: see [`is`](Self::is).
+    /// The name as the server writes it. Compare it with [`is`](Self::is), which ignores case.
     pub name: String,
-    /// Names in lower case and values, unquoted.
+    /// Parameter names in lower case, and their unquoted values.
     pub params: Vec<(String, String)>,
 }
 
-/// More of anything than this comes from no honest server.
+/// Further schemes and parameters are ignored: legitimate servers send far fewer.
 const MOST_SCHEMES: usize = 16;
 const MOST_PARAMS: usize = 64;
-/// As many bytes of headers are looked at.
+/// Longer headers are ignored.
 const LONGEST: usize = 16 * 1024;
 
 impl Challenge {
@@ -41,17 +41,17 @@ impl Challenge {
         Self { status, url: url.into(), schemes: Vec::new(), dpop_nonce: None, stamp: 0 }
     }
 
-    /// Adds what one `WWW-Authenticate` header says. Whatever cannot be read is left out.
+    /// Parses one `WWW-Authenticate` header and adds its schemes. Malformed parts are skipped.
     pub fn read(&mut self, header: &str) {
         if header.len() <= LONGEST {
             Reader { rest: header }.schemes(&mut self.schemes);
         }
     }
 
-    /// The first value of a parameter, in `Bearer` or `DPoP` schemes before others.
+    /// Returns the first value of a parameter. `Bearer` and `DPoP` schemes take precedence over others.
     ///
     /// ```
-    /// let mut challenge = mcp_transport::Challenge::new(401, "https://example.com/mcp");
+    /// let mut challenge = mcp_transport::auth::Challenge::new(401, "https://example.com/mcp");
     /// challenge.read(r#"Basic realm="a, b", Bearer error="invalid_token", scope="x y""#);
     /// assert_eq!(challenge.param("scope"), Some("x y"));
     /// ```
@@ -75,12 +75,12 @@ impl fmt::Debug for Challenge {
 }
 
 impl Scheme {
-    /// Whether it is this one, whatever the case.
+    /// Whether the scheme has this name, ignoring case.
     pub fn is(&self, name: &str) -> bool {
         self.name.eq_ignore_ascii_case(name)
     }
 
-    /// The value of a parameter.
+    /// Returns the value of a parameter.
     pub fn param(&self, name: &str) -> Option<&str> {
         let found = self.params.iter().find(|(known, _)| known.eq_ignore_ascii_case(name));
         found.map(|(_, value)| value.as_str())
@@ -103,13 +103,13 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Parameters up to the end, or to a word that is followed by no `=`: the next scheme.
+    /// Parses parameters up to the end, or up to a token without `=`, which names the next scheme.
     fn params(&mut self, scheme: &mut Scheme) {
         loop {
             let before = self.rest;
             self.skip(|c| c == ',' || c.is_ascii_whitespace());
             let Some(name) = self.token() else {
-                // What is no token is skipped up to the next comma: a token68, or rubbish.
+                // Not a token, so a token68 or malformed: skip to the next comma.
                 match self.rest.find(',') {
                     Some(comma) => self.rest = &self.rest[comma..],
                     None => self.rest = "",
@@ -150,7 +150,7 @@ impl<'a> Reader<'a> {
                 c => value.push(c),
             }
         }
-        // Never closed: nothing after it can be trusted.
+        // The quoted string is not closed, so the rest cannot be trusted.
         self.rest = "";
         None
     }
@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_broken_costs_only_itself() {
+    fn malformed_challenge_parameters_are_skipped() {
         assert_eq!(read(""), "");
         assert_eq!(read(r#"Bearer a="never closed, b=1"#), "Bearer()");
         assert_eq!(read("Bearer =, a=1"), "Bearer(a=1)");
@@ -219,7 +219,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_header_is_too_strange(header in ".{0,80}") {
+        fn any_challenge_header_is_read_within_limits(header in ".{0,80}") {
             let mut challenge = Challenge::new(401, "");
             challenge.read(&header);
             prop_assert!(challenge.schemes.len() <= MOST_SCHEMES);

@@ -1,25 +1,25 @@
-//! What a link can tell about itself while it lives and when it ends.
+//! Diagnostics of a link, during its life and at its end.
 
 use std::{borrow::Cow, collections::VecDeque, fmt};
 
-use mcp_jsonrpc::{ErrorClass, Message, Noise, Reply, RequestId, Trouble};
+use mcp_jsonrpc::{ErrorClass, FailureCause, Message, RequestId, UnmatchedMessages, wire::Reply};
 
-use crate::{challenge::Challenge, link::Inbound};
+use crate::challenge::Challenge;
 
 /// How a link ended.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct CloseReport {
-    /// Why.
+    /// Why the link ended.
     pub reason: CloseReason,
-    /// Tickets up to this one were handed to the other side, later ones were not.
+    /// Messages up to this ticket were handed to the other side, later ones were not.
     pub flushed: u64,
-    /// Everything known about the link's life.
+    /// Diagnostics of the whole life of the link.
     pub diagnostics: Diagnostics,
 }
 
 impl CloseReport {
-    /// A report without diagnostics, as test doubles give.
+    /// A report without diagnostics, for test doubles.
     pub fn new(reason: CloseReason, flushed: u64) -> Self {
         Self { reason, flushed, diagnostics: Diagnostics::default() }
     }
@@ -32,9 +32,9 @@ impl fmt::Display for CloseReport {
             write!(f, " ({exit})")?;
         }
         match self.diagnostics.stderr.last() {
-            // What it said on the way to an end we asked for explains nothing.
+            // After a requested close, the last line of standard error does not explain anything.
             Some(line) if self.reason != CloseReason::Requested => {
-                write!(f, "; its last words: {line}")
+                write!(f, "; last stderr line: {line}")
             }
             _ => Ok(()),
         }
@@ -47,28 +47,28 @@ impl fmt::Display for CloseReport {
 pub enum CloseReason {
     /// We closed it.
     Requested,
-    /// The other side went away.
+    /// The other side closed the link.
     Ended,
     /// Reading or writing failed.
     Failed {
-        /// What kind of trouble it was.
-        trouble: Trouble,
-        /// What happened, for people. The system's text, or partly foreign.
+        /// The kind of failure.
+        cause: FailureCause,
+        /// A description for users: the system's text, or partly foreign text.
         reason: String,
     },
-    /// The server no longer knows our session.
+    /// The server no longer recognizes the session.
     SessionLost,
-    /// The server ended it and said why, and coming back as we are would not help.
+    /// The server ended the link and gave a reason, and reconnecting with the same parameters would fail again.
     Refused {
-        /// What this calls for.
+        /// How to react.
         class: ErrorClass,
-        /// What it said. Partly foreign text.
+        /// The server's reason. Partly foreign text.
         reason: String,
     },
 }
 
 impl CloseReason {
-    /// What this calls for.
+    /// Returns the class, which says how to react.
     pub fn class(&self) -> ErrorClass {
         match self {
             CloseReason::SessionLost => ErrorClass::Session,
@@ -77,21 +77,21 @@ impl CloseReason {
         }
     }
 
-    /// What kind of trouble it was.
-    pub fn trouble(&self) -> Trouble {
+    /// Returns the kind of failure.
+    pub fn cause(&self) -> FailureCause {
         match self {
-            CloseReason::Requested | CloseReason::Ended => Trouble::Closed,
-            CloseReason::Failed { trouble, .. } => *trouble,
-            CloseReason::SessionLost => Trouble::Session,
-            CloseReason::Refused { class: ErrorClass::Auth, .. } => Trouble::Credentials,
-            CloseReason::Refused { .. } => Trouble::Other,
+            CloseReason::Requested | CloseReason::Ended => FailureCause::Closed,
+            CloseReason::Failed { cause, .. } => *cause,
+            CloseReason::SessionLost => FailureCause::Session,
+            CloseReason::Refused { class: ErrorClass::Auth, .. } => FailureCause::Credentials,
+            CloseReason::Refused { .. } => FailureCause::Other,
         }
     }
 
-    /// The system would not read or write.
-    #[cfg(any(feature = "stdio", feature = "ws"))]
+    /// A read or write failed with an I/O error.
+    #[cfg(any(feature = "streams", feature = "ws"))]
     pub(crate) fn failed(error: &std::io::Error) -> Self {
-        CloseReason::Failed { trouble: crate::trouble::of(error), reason: error.to_string() }
+        CloseReason::Failed { cause: crate::cause::of(error), reason: error.to_string() }
     }
 }
 
@@ -107,31 +107,31 @@ impl fmt::Display for CloseReason {
     }
 }
 
-/// What happened on a link, for whoever has to explain it.
+/// What a link counted and recorded, for error reports.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct Diagnostics {
-    /// How the server's process ended, where it has.
+    /// How the server's process ended, if it has.
     pub exit: Option<Exit>,
-    /// The code a server closed a WebSocket with, where it gave one.
+    /// The code that the server closed the WebSocket with, if it sent one.
     pub close_code: Option<u16>,
-    /// The last lines the server wrote to its standard error. Foreign text.
+    /// The last lines of the server's standard error. Foreign text.
     pub stderr: Vec<String>,
-    /// Lines that were no messages: banners, debug output, broken JSON.
+    /// The number of lines that were not messages: banners, debug output, broken JSON.
     pub skipped_lines: u64,
-    /// How long those lines were together.
+    /// The total length of those lines.
     pub skipped_bytes: u64,
-    /// The first of those lines, cut short. Foreign text.
+    /// The first of those lines, truncated. Foreign text.
     pub first_skipped: Option<String>,
-    /// Messages over the size limit.
+    /// The number of messages over the size limit.
     pub too_large: u64,
-    /// Answers that nobody waited for. Filled in by whoever matches answers to requests.
-    pub noise: Noise,
-    /// The last statuses a server answered with over HTTP.
+    /// Responses without a matching request. Filled in by the code that matches responses to requests.
+    pub noise: UnmatchedMessages,
+    /// The last HTTP statuses that the server responded with.
     pub statuses: Vec<u16>,
-    /// What it last said when it refused a request for want of credentials.
+    /// The last challenge, if the server refused a request for lack of credentials.
     pub challenge: Option<Box<Challenge>>,
-    /// The last messages in both directions, without their contents.
+    /// The last messages in both directions, without their content.
     pub frames: Vec<Frame>,
 }
 
@@ -139,9 +139,9 @@ pub struct Diagnostics {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(clippy::exhaustive_enums, reason = "a process exits or is killed")]
 pub enum Exit {
-    /// With this status.
+    /// It exited with this status.
     Code(i32),
-    /// By this signal.
+    /// It was terminated by this signal.
     Signal(i32),
 }
 
@@ -154,17 +154,17 @@ impl fmt::Display for Exit {
     }
 }
 
-/// One message that went by. Says what it was, not what was in it.
+/// A record of one message, without its content.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Frame {
     /// Whether we sent it.
     pub sent: bool,
-    /// The id of a request or an answer.
+    /// The id of a request or a response.
     pub id: Option<RequestId>,
     /// The method of a request or a notification.
     pub method: Option<Cow<'static, str>>,
-    /// Whether it is an answer that says no.
+    /// Whether it is an error response.
     pub is_error: bool,
 }
 
@@ -177,24 +177,13 @@ impl Frame {
         };
         Self { sent, id: id.map(short_id), method: method.map(short_method), is_error }
     }
-}
 
-impl Frame {
-    /// What arrived, unless it got lost on the way.
-    pub(crate) fn arrived(inbound: &Inbound) -> Option<Self> {
-        match inbound {
-            Inbound::Message(message) => Some(Self::of(false, message)),
-            Inbound::Reply(reply) => Some(Self::of_reply(reply)),
-            Inbound::Lost { .. } => None,
-        }
-    }
-
-    fn of_reply(reply: &Reply) -> Self {
+    pub(crate) fn of_reply(reply: &Reply) -> Self {
         Self { sent: false, id: Some(short_id(reply.id())), method: None, is_error: false }
     }
 }
 
-/// Names are foreign text like everything else, and a record that is always kept must stay small.
+/// Names are foreign text, and the log is always kept, so each entry must stay small.
 const LONGEST_NAME: usize = 128;
 
 #[expect(
@@ -235,20 +224,20 @@ impl fmt::Display for Frame {
     }
 }
 
-/// The last messages of a link: cheap enough to keep always, since it copies no content.
+/// The last messages of a link. Cheap enough to keep always, since it does not copy content.
 #[derive(Debug, Default)]
 pub struct FrameLog(VecDeque<Frame>);
 
-/// How many messages a [`FrameLog`] remembers.
+/// The number of messages that a [`FrameLog`] keeps.
 const KEPT_FRAMES: usize = 16;
 
 impl FrameLog {
-    /// Notes that `message` went by.
+    /// Records a message.
     pub fn note(&mut self, sent: bool, message: &Message) {
         self.push(Frame::of(sent, message));
     }
 
-    /// Notes that an answer arrived which nobody has read yet.
+    /// Records a response whose result is not parsed yet.
     pub fn note_reply(&mut self, reply: &Reply) {
         self.push(Frame::of_reply(reply));
     }
@@ -260,7 +249,7 @@ impl FrameLog {
         self.0.push_back(frame);
     }
 
-    /// The messages remembered, oldest first.
+    /// Returns the recorded messages, oldest first.
     pub fn frames(&self) -> Vec<Frame> {
         self.0.iter().cloned().collect()
     }

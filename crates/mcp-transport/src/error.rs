@@ -1,53 +1,53 @@
-//! What can go wrong with a link, and whose move it is.
+//! Errors of links, with the class that says how to react.
 
 use std::{fmt, io, path::PathBuf, time::Duration};
 
-use mcp_jsonrpc::{ErrorClass, Loss, Trouble};
+use mcp_jsonrpc::{ErrorClass, FailureCause, Loss};
 
 /// Why a link could not be opened.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum ConnectError {
-    /// There is no such program.
+    /// The program was not found.
     ProgramNotFound {
-        /// As it was given.
+        /// The program as configured.
         program: String,
-        /// Where we looked, in order.
+        /// The folders that were searched, in order.
         searched: Vec<PathBuf>,
     },
-    /// The directory to start the program in is not there.
+    /// The working directory for the program does not exist.
     NoSuchDirectory(PathBuf),
-    /// The program is there and could not be started.
+    /// The program exists but could not be started.
     Spawn {
-        /// The file.
+        /// The program's file.
         program: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
-    /// The way the server is described makes no sense; the text says what is wrong with it.
+    /// The options are invalid; the text describes the problem.
     InvalidOptions(String),
-    /// Nobody answers there, or not in time.
+    /// The server could not be reached, or did not respond in time.
     Unreachable {
-        /// What kind of trouble it was.
-        trouble: Trouble,
-        /// What happened, for people.
+        /// The kind of failure.
+        cause: FailureCause,
+        /// A description for users.
         reason: String,
     },
-    /// What answers there refuses, or is no MCP server.
+    /// The server refused the connection, or does not implement MCP.
     Refused(Box<Loss>),
-    /// The in-process server is gone, or the test double refuses.
+    /// The in-process server has ended, or the test double refuses to connect.
     Unavailable(String),
 }
 
 impl ConnectError {
-    /// What this calls for.
+    /// Returns the class, which says how to react.
     pub fn class(&self) -> ErrorClass {
         match self {
             ConnectError::Unavailable(_) | ConnectError::Unreachable { .. } => {
                 ErrorClass::Transient
             }
             ConnectError::Refused(loss) => loss.class,
-            // Out of processes, memory or descriptors, or a program being replaced right now.
+            // The system lacks processes, memory or descriptors, or the program is being replaced right now.
             ConnectError::Spawn { source, .. }
                 if matches!(
                     source.kind(),
@@ -63,25 +63,31 @@ impl ConnectError {
         }
     }
 
-    /// What kind of trouble it was.
-    pub fn trouble(&self) -> Trouble {
+    /// Returns the kind of failure.
+    pub fn cause(&self) -> FailureCause {
         match self {
-            ConnectError::Unreachable { trouble, .. } => *trouble,
-            ConnectError::Refused(loss) => loss.trouble,
-            ConnectError::Unavailable(_) => Trouble::Other,
+            ConnectError::Unreachable { cause, .. } => *cause,
+            ConnectError::Refused(loss) => loss.cause,
+            ConnectError::Unavailable(_) => FailureCause::Other,
             ConnectError::ProgramNotFound { .. }
             | ConnectError::NoSuchDirectory(_)
             | ConnectError::Spawn { .. }
-            | ConnectError::InvalidOptions(_) => Trouble::Local,
+            | ConnectError::InvalidOptions(_) => FailureCause::Local,
         }
     }
 
-    /// When the server wants to be asked again, where it says so.
+    /// Returns how long the server asks to wait before the next attempt, if it does.
     pub fn retry_after(&self) -> Option<Duration> {
         match self {
             ConnectError::Refused(loss) => loss.retry_after,
             _ => None,
         }
+    }
+}
+
+impl From<Loss> for ConnectError {
+    fn from(loss: Loss) -> Self {
+        Self::Refused(Box::new(loss))
     }
 }
 
@@ -123,13 +129,13 @@ impl std::error::Error for ConnectError {
     }
 }
 
-/// Why a message was not taken for sending.
+/// Why a message was not accepted for sending.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SendError {
     /// The link is closed or closing.
     Closed,
-    /// The server does not read, and this much is waiting for it already.
+    /// The queue is full because the server does not read.
     Full {
         /// The limit, in bytes or messages as the transport counts.
         limit: usize,
@@ -148,3 +154,22 @@ impl fmt::Display for SendError {
 }
 
 impl std::error::Error for SendError {}
+
+/// The header annotations in a tool's schema are invalid, so the tool cannot be called over a link with headers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ToolHeaderError(String);
+
+impl ToolHeaderError {
+    /// An error with this description.
+    pub fn new(problem: impl Into<String>) -> Self {
+        Self(problem.into())
+    }
+}
+
+impl fmt::Display for ToolHeaderError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for ToolHeaderError {}

@@ -1,6 +1,6 @@
-//! Targets for the fuzzer, which is in the `fuzz` folder of the workspace. Not part of the API.
+//! Fuzz targets, called from the `fuzz` folder of the workspace. Not part of the API.
 //!
-//! Each takes any bytes and panics if something does not hold that should.
+//! Each takes arbitrary bytes and panics if a property does not hold.
 
 use std::time::Duration;
 
@@ -9,17 +9,17 @@ use mcp_jsonrpc::{Message, Notification};
 use crate::{
     challenge::{Challenge, is_token},
     diagnostics::Diagnostics,
-    lines::LineReader,
+    io::line_reader::LineReader,
     link::Inbound,
+    record::Cassette,
     retry_after::{LONGEST, read},
-    testing::Cassette,
 };
 pub use crate::{
     http::fuzz::{events, headers, urls},
     ws::fuzz::frames,
 };
 
-/// Any output of a server, in any pieces: the same is heard, and the next message arrives.
+/// Output of a server: its fragmentation does not change the decoded messages, and a valid message after it arrives.
 pub fn stdio(data: &[u8]) {
     let Some((&[limit, size], wire)) = data.split_first_chunk() else { return };
     let limit = usize::from(limit).max(64);
@@ -47,12 +47,11 @@ fn heard<'a>(
     }
     reader.finish(&mut batch);
     let mut diagnostics = Diagnostics::default();
-    reader.skipped().add_to(&mut diagnostics);
+    reader.skipped().report_to(&mut diagnostics);
     (batch, diagnostics)
 }
 
-/// Any `WWW-Authenticate`: what was understood, written as a header, is understood the same, and
-/// is bounded.
+/// A `WWW-Authenticate` header: parsing is bounded, and its result survives a round trip through a header.
 pub fn challenge(data: &[u8]) {
     let Ok(header) = std::str::from_utf8(data) else { return };
     let url = format!("https://example.com/mcp?C4nary={header}");
@@ -70,7 +69,7 @@ pub fn challenge(data: &[u8]) {
         written.push(format!("{} {}", scheme.name, params.collect::<Vec<_>>().join(", ")));
     }
     let written = written.join(", ");
-    // Quoting takes room, and what is over the limit is not read at all.
+    // Quoting adds length, and headers over the limit are ignored.
     if written.len() <= 8 << 10 {
         let mut again = Challenge::new(401, challenge.url.clone());
         again.read(&written);
@@ -81,8 +80,7 @@ pub fn challenge(data: &[u8]) {
     }
 }
 
-/// Any `Retry-After`: never longer than a day, sooner as time goes by; and every date is the moment
-/// it names.
+/// A `Retry-After` header: never longer than a day, shorter as time passes, and each date is parsed as its moment.
 pub fn retry_after(data: &[u8]) {
     let Some((now, rest)) = data.split_first_chunk::<8>() else { return };
     let now = u64::from_le_bytes(*now) % (1 << 38);
@@ -91,13 +89,13 @@ pub fn retry_after(data: &[u8]) {
         assert!(waits.is_none_or(|waits| waits <= LONGEST));
         assert!(read(text, now + 1) <= waits, "it takes longer later");
     }
-    // The years that a date of four digits can name.
+    // The range of a date with a four-digit year.
     let moment = now % 253_402_300_800;
     let before = moment.saturating_sub(90);
     assert_eq!(read(&date(moment), before), Some(Duration::from_secs(moment - before)));
 }
 
-/// Day by day, as slow and as plain as can be: nothing here is shared with what it is to judge.
+/// Formats a date by counting days: slow and simple, and independent of the code under test.
 fn date(moment: u64) -> String {
     const NAMES: [&str; 12] =
         ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
@@ -119,13 +117,13 @@ fn date(moment: u64) -> String {
     format!("Mon, {:02} {} {year} {hour:02}:{minute:02}:{second:02} GMT", days + 1, NAMES[month])
 }
 
-/// Any cassette is written as it was read.
+/// A recording survives a round trip through its text form.
 pub fn cassette(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
     let Ok(cassette) = text.parse::<Cassette>() else { return };
     let written = cassette.to_string();
     assert_eq!(written.lines().count(), cassette.len(), "a line for each thing that happened");
-    let again: Cassette = written.parse().expect("what was written can be read");
+    let again: Cassette = written.parse().expect("encoded text can be read");
     assert_eq!(again.to_string(), written);
     assert_eq!(again.len(), cassette.len());
 }

@@ -1,4 +1,4 @@
-//! Both ends in one process: messages change hands, nothing becomes text.
+//! A transport within one process: messages are moved, not serialized.
 
 #[cfg(all(test, mcp_loom))]
 mod model;
@@ -21,9 +21,10 @@ use crate::{
     diagnostics::CloseReport,
     error::ConnectError,
     link::{Connect, Inbound, Inlet, Link, Locality},
+    setters::setters,
 };
 
-/// How to treat a server that lives in this process.
+/// Options for a server within this process.
 ///
 /// ```
 /// use mcp_transport::InProcessOptions;
@@ -34,12 +35,11 @@ use crate::{
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct InProcessOptions {
-    /// The largest answer to accept. Default 64 MiB.
+    /// The largest response to accept. Default 64 MiB.
     pub max_message: usize,
-    /// Whether messages are written as text and read again on their way, as tests may want.
-    /// Default no: they are moved.
+    /// Whether messages are serialized and parsed in transit, for tests. Default no: they are moved.
     pub through_text: bool,
-    /// How long a server may go on after its input has ended. Default 2 s.
+    /// How long a server may run after its input has ended. Default 2 s.
     pub after_close: Duration,
 }
 
@@ -49,10 +49,10 @@ impl Default for InProcessOptions {
     }
 }
 
-/// A server that lives in this process (`sdk` in configuration files).
+/// A server within this process (`sdk` in configuration files).
 ///
-/// Each connection runs the given function on a task of its own, which does not outlive the link: it
-/// is aborted when the link is dropped, and when it goes on for too long after a close.
+/// Each connection runs the given function on a new task, which does not outlive the link: it is aborted when the
+/// link is dropped, and when it runs for too long after a close.
 ///
 /// ```no_run
 /// use mcp_transport::InProcess;
@@ -73,7 +73,7 @@ impl InProcess {
         Self::with_options(serve, InProcessOptions::default())
     }
 
-    /// The same with options of one's own.
+    /// A server that runs `serve` for every connection, with these options.
     pub fn with_options(
         serve: impl Fn(Link) -> BoxFuture<'static, ()> + Send + Sync + 'static,
         options: InProcessOptions,
@@ -106,12 +106,12 @@ impl Connect for InProcess {
     }
 }
 
-/// The host's end: owns the server's task.
+/// The host's end, which owns the server's task.
 struct ServedInlet {
     inlet: PairInlet,
     task: AbortHandle,
     after_close: Duration,
-    /// Runs once we have closed and the server has not.
+    /// Runs after a close by the host, until the server ends.
     patience: Option<Pin<Box<Sleep>>>,
 }
 
@@ -141,3 +141,9 @@ impl Drop for ServedInlet {
         self.task.abort();
     }
 }
+
+setters! { InProcessOptions {
+    with_max_message => max_message: usize,
+    with_through_text => through_text: bool,
+    with_after_close => after_close: Duration,
+}}

@@ -1,4 +1,4 @@
-//! The two halves of a link, and what opens one.
+//! The two halves of a link, and the trait that opens one.
 
 use std::{
     fmt,
@@ -7,27 +7,26 @@ use std::{
 };
 
 use futures_core::future::BoxFuture;
-use mcp_jsonrpc::{Failure, Message, RawJson, Reply, RequestId};
+use mcp_jsonrpc::{Failure, Message, RawJson, RequestId, wire::Reply};
 
 use crate::{
-    diagnostics::{CloseReport, Diagnostics},
-    error::{ConnectError, SendError},
+    diagnostics::{CloseReport, Diagnostics, Frame},
+    error::{ConnectError, SendError, ToolHeaderError},
 };
 
-/// Opens links to one server. Every transport is one of these, and so is every test double.
+/// Opens links to one server. Implemented by every transport and test double.
 pub trait Connect: Send + Sync {
-    /// Opens a fresh link.
+    /// Opens a new link.
     ///
     /// # Cancel safety
     /// A dropped attempt leaves no process or socket behind.
     fn connect(&self) -> BoxFuture<'_, Result<Link, ConnectError>>;
 
-    /// Whether a connection costs this machine a process or only a socket, which decides how
-    /// many are opened at once.
+    /// Whether a connection needs a process on this machine or only a socket. Determines how many are opened at once.
     fn locality(&self) -> Locality;
 }
 
-/// A shared way to a server is a way to it.
+/// A shared transport is a transport.
 impl<C: Connect + ?Sized> Connect for Arc<C> {
     fn connect(&self) -> BoxFuture<'_, Result<Link, ConnectError>> {
         (**self).connect()
@@ -44,16 +43,16 @@ impl<C: Connect + ?Sized> Connect for Arc<C> {
 pub enum Locality {
     /// On this machine, started by us.
     Local,
-    /// Somewhere else, or at least not ours to start.
+    /// Elsewhere, or at least not started by us.
     Remote,
 }
 
-/// An open way to a server.
+/// An open connection to a server.
 #[expect(clippy::exhaustive_structs, reason = "hosts build their own")]
 pub struct Link {
-    /// Where messages leave.
+    /// The sending half.
     pub outlet: Arc<dyn Outlet>,
-    /// Where messages arrive. Dropping it ends the link at once, without ceremony.
+    /// The receiving half. Dropping it ends the link immediately, without an orderly shutdown.
     pub inlet: Box<dyn Inlet>,
 }
 
@@ -63,65 +62,68 @@ impl fmt::Debug for Link {
     }
 }
 
-/// The sending half of a link. Callers share it, and none of its methods waits.
+/// The sending half of a link. Callers share it, and none of its methods blocks.
 pub trait Outlet: Send + Sync {
-    /// Takes a message for sending, and returns its ticket: tickets grow, and a message has left
-    /// when [`CloseReport::flushed`] has reached its ticket.
+    /// Accepts a message for sending and returns its ticket. Tickets increase, and a message has been sent when
+    /// [`CloseReport::flushed`] has reached its ticket.
     ///
     /// # Errors
-    /// [`SendError::Full`] when too much is waiting already: see [`poll_ready`](Self::poll_ready).
-    /// Notifications and answers are taken even then, since nobody could wait for them, up to a
-    /// multiple of that limit: a server that asks and asks and never reads must not fill memory.
+    /// [`SendError::Full`] when too much is queued already: see [`poll_ready`](Self::poll_ready). Notifications and
+    /// responses, which are sent without waiting, are accepted up to a multiple of that limit: a server that sends
+    /// requests and never reads must not exhaust memory.
     fn send(&self, message: Message) -> Result<u64, SendError>;
 
-    /// Ready when there is room for another request.
+    /// Ready when there is capacity for another request.
     fn poll_ready(&self, cx: &mut Context<'_>) -> Poll<()>;
 
-    /// Nobody waits for the answer to `id` any more. Says how the server learns of it.
+    /// Cancels the request `id`. Returns how the server is notified.
     fn cancel(&self, id: &RequestId) -> CancelBy {
         let _ = id;
         CancelBy::Notification
     }
 
-    /// Whether every request has an answer of its own, as over HTTP. Where it has none, as on a pipe,
-    /// silence after a question no old server knows means an old server.
+    /// Whether each request gets a separate response from the transport, as over HTTP. Otherwise, as on a pipe,
+    /// silence after a request that only modern servers support indicates a legacy server.
     fn answers_each_request(&self) -> bool {
         false
     }
 
-    /// Tells the link of a tool of a modern server: some arguments travel in headers too, where a link
-    /// has headers.
+    /// Registers a tool of a modern server with the link. Over HTTP, some of its arguments are repeated in headers.
     ///
     /// # Errors
-    /// What is wrong with the annotations of its schema. Such a tool must not be offered.
-    fn learn_tool(&self, name: &str, input_schema: &RawJson) -> Result<(), String> {
+    /// The annotations of its schema are invalid. Such a tool must not be offered.
+    fn register_header_params(
+        &self,
+        name: &str,
+        input_schema: &RawJson,
+    ) -> Result<(), ToolHeaderError> {
         let _ = (name, input_schema);
         Ok(())
     }
 
-    /// Starts an orderly end. The inlet goes on until it reports the end itself.
+    /// Starts an orderly shutdown. The inlet continues until it reports the end.
     fn close(&self);
 
-    /// What is known so far, for people who want to know what is going on.
+    /// Returns the diagnostics so far.
     fn diagnostics(&self) -> Diagnostics;
 }
 
-/// How a server learns that a request is no longer wanted.
+/// How a server is notified that a request is cancelled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(clippy::exhaustive_enums, reason = "the link does it or the caller does")]
 pub enum CancelBy {
     /// By a notification, which the caller sends.
     Notification,
-    /// By the link itself, which has just done so.
+    /// By the link, which has already done so.
     Link,
 }
 
-/// The receiving half of a link. One task owns and polls it, which also drives its writing.
+/// The receiving half of a link. One task owns and polls it, which also drives its writes.
 pub trait Inlet: Send {
-    /// Appends what has arrived to `batch`, at least one item, or reports how the link ended.
+    /// Appends the items that have arrived to `batch`, at least one, or reports how the link ended.
     ///
-    /// Messages already on their way are delivered before the report. After the report the
-    /// inlet is done and must not be polled again.
+    /// Messages already in transit are delivered before the report. After the report, the inlet must not be polled
+    /// again.
     fn poll_recv(
         &mut self,
         cx: &mut Context<'_>,
@@ -129,26 +131,35 @@ pub trait Inlet: Send {
     ) -> Poll<Result<(), Box<CloseReport>>>;
 }
 
-/// Something that came out of a link.
+/// An item received from a link.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Inbound {
     /// A message from the other side.
     Message(Message),
-    /// An answer that has only been recognised: whoever called reads it.
+    /// A response that is only recognized. The caller of the request parses it.
     Reply(Reply),
-    /// The link lost one request of ours or its answer; everything else goes on.
+    /// The link lost one request of ours or its response; other requests are not affected.
     Lost {
         /// The request.
         id: RequestId,
-        /// What to tell the caller.
+        /// The failure for the caller.
         failure: Failure,
     },
 }
 
 impl Inbound {
-    /// Reads an answer that has only been recognised, for those who deal in messages. One that turns
-    /// out to be none stays as it is.
+    /// Returns the record of a received message, or `None` for a lost request.
+    pub(crate) fn frame(&self) -> Option<Frame> {
+        match self {
+            Inbound::Message(message) => Some(Frame::of(false, message)),
+            Inbound::Reply(reply) => Some(Frame::of_reply(reply)),
+            Inbound::Lost { .. } => None,
+        }
+    }
+
+    /// Parses a response that is only recognized, for code that works with messages. A malformed one is returned
+    /// unchanged.
     #[must_use]
     pub fn read(self) -> Self {
         match self {

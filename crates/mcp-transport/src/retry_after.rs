@@ -1,10 +1,10 @@
-//! `Retry-After`: seconds, or a date.
+//! Parses `Retry-After`: seconds, or a date.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use http::{HeaderMap, header};
 
-/// Nobody is made to wait longer than this by a header.
+/// The upper limit for the value of a header.
 pub(crate) const LONGEST: Duration = Duration::from_secs(24 * 60 * 60);
 const MONTHS: [&str; 12] =
     ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
@@ -23,7 +23,7 @@ pub(crate) fn read(text: &str, now: u64) -> Option<Duration> {
     Some(Duration::from_secs(seconds).min(LONGEST))
 }
 
-/// `Wed, 21 Oct 2015 07:28:00 GMT`, in seconds since 1970.
+/// Parses `Wed, 21 Oct 2015 07:28:00 GMT` into seconds since 1970.
 fn date(text: &str) -> Option<u64> {
     let mut words = text.split_ascii_whitespace();
     let (_, day, month, year) = (words.next()?, words.next()?, words.next()?, words.next()?);
@@ -37,7 +37,7 @@ fn date(text: &str) -> Option<u64> {
     if !sane || hour > 23 || minute > 59 || second > 60 {
         return None;
     }
-    // Days since 1970-03-01 with years that begin in March, so that leap days come last.
+    // Days since 0000-03-01, with years that begin in March, so that leap days come last.
     let (year, month) = if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
     let days = year * 365 + year / 4 - year / 100 + year / 400 + (month * 153 + 2) / 5 + day - 1;
     let days = days.checked_sub(719_468)?;

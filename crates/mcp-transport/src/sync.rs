@@ -1,4 +1,4 @@
-//! Locks: the standard ones, or loom's when every order of threads is played through.
+//! Locks: those of std, or those of loom in its models.
 
 #[cfg(not(all(test, mcp_loom)))]
 pub(crate) use std::sync::{Mutex, MutexGuard};

@@ -1,4 +1,4 @@
-//! libFuzzer around any one of the targets: the one that `MCP_FUZZ_TARGET` names.
+//! Runs the fuzz target named by `MCP_FUZZ_TARGET` under libFuzzer.
 
 #![no_main]
 

@@ -1,4 +1,4 @@
-//! Corpora to and from folders of files, as libFuzzer wants them: `corpus unpack|pack TARGET FOLDER`.
+//! Converts corpora to and from folders of files for libFuzzer: `corpus unpack|pack TARGET FOLDER`.
 
 use std::{env, error::Error, fs, path::Path};
 
@@ -9,7 +9,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let [what, name, folder] = &arguments[..] else {
         return Err("unpack|pack TARGET FOLDER".into());
     };
-    let target = target(name).ok_or("there is no such target")?;
+    let target = target(name).ok_or("unknown target")?;
     match what.as_str() {
         "unpack" => unpack(target, folder.as_ref()),
         "pack" => pack(target, folder.as_ref()),

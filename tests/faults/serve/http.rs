@@ -1,4 +1,4 @@
-//! Over HTTP: each request by itself, or all answers on one stream as of 2024-11-05.
+//! HTTP servers: one response per request, or all responses on one stream (2024-11-05).
 
 #[expect(
     dead_code,
@@ -25,16 +25,16 @@ use super::{
     tls::{Doors, listen},
 };
 use crate::{
-    matrix::Carrier,
+    matrix::Transport,
     script::{Say, Script},
 };
 
-/// What the exchanges of one server share.
+/// State shared by all exchanges of a server.
 struct State {
     script: Script,
-    /// How many calls have been answered that others wait for.
+    /// Number of answered calls, for the calls held back until then.
     answered: watch::Sender<usize>,
-    /// The streams of clients of 2024-11-05.
+    /// The event streams of 2024-11-05 clients.
     streams: Mutex<HashMap<String, mpsc::UnboundedSender<Say>>>,
     last: AtomicUsize,
 }
@@ -50,7 +50,7 @@ pub(crate) async fn serve(script: Script, port: u16, doors: Option<Doors>) {
     let _server = Server::over(String::new(), streams, move |exchange| {
         let state = state.clone();
         async move {
-            if state.script.carrier == Carrier::Sse {
+            if state.script.transport == Transport::Sse {
                 state.old(exchange).await
             } else {
                 state.answer(exchange).await
@@ -61,19 +61,19 @@ pub(crate) async fn serve(script: Script, port: u16, doors: Option<Doors>) {
 }
 
 impl State {
-    /// A session is as old as its server.
+    /// The session id: the server's start, so that a restart invalidates it.
     fn session() -> String {
         format!("session-{}", std::process::id())
     }
 
-    /// An exchange in which all is said.
+    /// Answers a Streamable HTTP request.
     async fn answer(&self, exchange: Exchange) -> Done {
         let session = exchange.seen.header("mcp-session-id");
         if session.is_some_and(|session| session != Self::session()) {
             return exchange.status(404).await;
         }
         match exchange.seen.verb.as_str() {
-            "GET" if self.script.carrier == Carrier::Legacy => {
+            "GET" if self.script.transport == Transport::Legacy => {
                 return match self.script.upgrade() {
                     Some(say) => refuse(exchange, &say).await,
                     None => exchange.events().await.gone().await,
@@ -99,7 +99,7 @@ impl State {
                 let _ = answered.wait_for(|answered| *answered > 0).await;
                 self.body(exchange, answer).await
             }
-            [Say::Noise(bytes)] => {
+            [Say::Garbage(bytes)] => {
                 exchange.answer(200, "content-type: application/json\r\n", bytes).await
             }
             [Say::Silence] => exchange.stall(b"").await,
@@ -127,7 +127,7 @@ impl State {
         exchange.answer(200, &head, answer.to_string().as_bytes()).await
     }
 
-    /// An exchange with a client of 2024-11-05.
+    /// Answers a request of a 2024-11-05 client.
     async fn old(&self, exchange: Exchange) -> Done {
         if exchange.seen.verb == "GET" {
             return self.stream(exchange).await;
@@ -176,11 +176,11 @@ impl State {
     }
 }
 
-/// Deals with a request whose answer is none.
+/// Ends a request without a response message.
 async fn refuse(exchange: Exchange, say: &Say) -> Done {
     match say {
         Say::Status(status, after) => {
-            // A thoughtless server shows what it was sent.
+            // Echo the credential, as a careless server would.
             let body = exchange.seen.header("authorization").unwrap_or_default().to_owned();
             let mut head = String::from("content-type: text/plain\r\n");
             if let Some(after) = after {
@@ -197,11 +197,11 @@ async fn refuse(exchange: Exchange, say: &Say) -> Done {
     }
 }
 
-/// Says something on a stream of events. Returns whether the client is still there.
+/// Performs an action on an event stream. Returns whether the client is still connected.
 async fn write(events: &mut Events, say: Say) -> bool {
     match say {
         Say::Message(message) => events.message(&message).await,
-        Say::Noise(bytes) => {
+        Say::Garbage(bytes) => {
             for line in bytes.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
                 events.bytes(&[b"data: ", line, b"\n\n"].concat()).await;
             }

@@ -1,9 +1,12 @@
-//! In the host's own process.
+//! The in-process server.
 
 use std::future::{pending, poll_fn};
 
 use futures::future::BoxFuture;
-use mcp_jsonrpc::{Decoded, Message, decode};
+use mcp_jsonrpc::{
+    Message,
+    wire::{Decoded, decode},
+};
 use mcp_transport::{Inbound, Link};
 use serde_json::Value;
 

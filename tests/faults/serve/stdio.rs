@@ -1,4 +1,4 @@
-//! Over standard input and output.
+//! The stdio server.
 
 use std::{
     io::{self, BufRead as _, Write as _},
@@ -18,7 +18,7 @@ pub(crate) fn serve(script: &Script) {
                     write(format!("{message}\n").as_bytes());
                     held.drain(..).for_each(|later: String| write(later.as_bytes()));
                 }
-                Say::Noise(bytes) => write(bytes),
+                Say::Garbage(bytes) => write(bytes),
                 Say::Drip(message) => drip(format!("{message}\n").bytes()),
                 Say::EndlessDrip => {
                     thread::spawn(|| drip(std::iter::repeat(b' ')));
@@ -33,7 +33,7 @@ pub(crate) fn serve(script: &Script) {
     }
 }
 
-/// A host that has gone is not our affair.
+/// Writes to stdout. Errors are ignored: the host may have gone.
 fn write(bytes: &[u8]) {
     let mut out = io::stdout().lock();
     let _ = out.write_all(bytes).and_then(|()| out.flush());

@@ -1,11 +1,11 @@
-//! Certificates that are trusted, certificates that are not, and the doors they open.
+//! Listeners with trusted and untrusted certificates.
 
 use std::{fs, path::Path, sync::Arc};
 
 use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair};
 use rustls::{
     ServerConfig,
-    crypto::ring::default_provider,
+    crypto::aws_lc_rs::default_provider,
     pki_types::{CertificateDer, PrivateKeyDer},
 };
 use tokio::{net::TcpListener, sync::mpsc};
@@ -15,7 +15,7 @@ use super::{announce, http::wire::Stream};
 use crate::script::Script;
 
 /// Writes certificates of two authorities for the server of this folder: `good` and `bad`. Returns the
-/// good authority, as PEM.
+/// good authority as PEM.
 pub(crate) fn certificates(folder: &Path) -> Vec<u8> {
     certify(folder, "bad");
     certify(folder, "good")
@@ -39,7 +39,7 @@ fn certify(folder: &Path, name: &str) -> Vec<u8> {
     pem.into_bytes()
 }
 
-/// The two ways in.
+/// The trusted and the untrusted acceptor.
 #[derive(Clone)]
 pub(crate) struct Doors {
     good: TlsAcceptor,
@@ -64,7 +64,7 @@ impl Doors {
     }
 }
 
-/// Listens on this port, or on any, and says on which. Connections come out of what is returned.
+/// Listens on this port, or on a free one, and returns the port and a stream of connections.
 pub(super) async fn listen(
     script: Script,
     port: u16,
@@ -79,7 +79,7 @@ pub(super) async fn listen(
                 None => Box::new(stream),
                 Some(doors) => {
                     let door = if script.is_healed() { &doors.good } else { &doors.bad };
-                    // Whoever does not like our certificate has gone.
+                    // The client rejected our certificate.
                     let Ok(stream) = door.accept(stream).await else { continue };
                     Box::new(stream)
                 }

@@ -1,4 +1,4 @@
-//! Over a WebSocket.
+//! The WebSocket server.
 
 #[expect(dead_code, reason = "the scripted server of the other tests, which use all of it")]
 #[path = "../../it/transport/ws/server.rs"]
@@ -35,7 +35,7 @@ pub(crate) async fn serve(script: Script, port: u16, doors: Option<Doors>) {
                 let _ = stream.shutdown().await;
                 return;
             }
-            // A client may leave at any time.
+            // The client may disconnect at any time.
             let Ok(socket) = accept_hdr_async(stream, wire::agree).await else { return };
             let _ = converse(&script, socket).await;
         });
@@ -67,7 +67,7 @@ async fn converse(
                         socket.send(later).await?;
                     }
                 }
-                Say::Noise(bytes) => {
+                Say::Garbage(bytes) => {
                     for line in bytes.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
                         socket.send(Frame::binary(wire::bytes_of(line))).await?;
                     }
@@ -93,7 +93,7 @@ async fn converse(
     Ok(())
 }
 
-/// The head of a text frame of this length.
+/// The header of a text frame of this length.
 fn header(length: usize) -> Vec<u8> {
     match u16::try_from(length) {
         Ok(short @ ..126) => vec![0x81, short.to_be_bytes()[1]],

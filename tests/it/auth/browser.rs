@@ -1,4 +1,4 @@
-//! oidc-provider's own login and consent pages, clicked through by Chromium.
+//! Logs in through the login and consent pages of oidc-provider with Chromium.
 
 use std::{
     env,
@@ -9,12 +9,14 @@ use std::{
 };
 
 use mcp_auth::{
-    Logout, LoopbackBrowser, OAuth, OAuthOptions, OnEvent, OpenPage, ReqwestClient, StoreMode,
-    Vault,
+    Logout, OAuth, OAuthOptions, OnEvent,
+    guard::GuardedClient,
+    interact::{LoopbackBrowser, OpenPage},
+    store::{StoreMode, Vault},
 };
 use mcp_client::{Client, ClientOptions};
 use mcp_tests::{call, soon};
-use mcp_transport::{ErrorClass, Http, HttpClient, HttpOptions};
+use mcp_transport::{ErrorClass, Http, HttpClient, HttpOptions, net::TlsOptions};
 use serde_json::{Value, json};
 use tempfile::tempdir;
 use tokio::{
@@ -24,22 +26,20 @@ use tokio::{
     time::timeout,
 };
 
-/// A browser that was never started on this machine takes its time.
+/// Time limit for a browser that starts for the first time on this machine.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(240);
 const SCRIPTS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/oidc");
 
-/// Where the packages are, or `None` (said on stderr) where they or the browser are missing.
+/// The folder of the packages, or `None` (a recorded skip) if they or the browser are missing.
 pub(crate) fn packages() -> Option<PathBuf> {
-    let Some(folder) = env::var_os("MCP_OIDC") else {
-        eprintln!("skipped: MCP_OIDC is not set; `cargo xtask test` sets it");
-        return None;
-    };
+    let folder = mcp_skip::kit("MCP_OIDC")?;
     let chromium = chromium();
     if !chromium.exists() {
-        eprintln!("SKIPPED: there is no browser at {}; install `chromium`", chromium.display());
+        let reason = format!("browser not found: {}", chromium.display());
+        mcp_skip::skip(&reason, "install `chromium`");
         return None;
     }
-    Some(folder.into())
+    Some(folder)
 }
 
 fn chromium() -> PathBuf {
@@ -52,7 +52,7 @@ fn node(script: &str, packages: &Path) -> Command {
     node
 }
 
-/// The authorization server and the MCP server behind it, for as long as the child lives.
+/// Starts the authorization server and the MCP server behind it; both live as long as the child.
 pub(crate) async fn servers(packages: &Path) -> (Child, String) {
     let mut node = node("server.mjs", packages);
     let mut child = node.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
@@ -62,8 +62,8 @@ pub(crate) async fn servers(packages: &Path) -> (Child, String) {
     (child, told["resource"].as_str().unwrap().to_owned())
 }
 
-/// A person who signs in with Chromium, and whose last page is kept as a picture. The browser is
-/// still at it when the login is done, so it is handed out to be waited for.
+/// A user who signs in with Chromium; a picture of the last page is kept. The browser is returned because it may
+/// still be running when the login is done.
 pub(crate) fn person(
     packages: &Path,
     picture: &Path,
@@ -78,10 +78,10 @@ pub(crate) fn person(
     (LoopbackBrowser::new().with_opener(open), browsers)
 }
 
-/// A process of a host: its state is in `folder`, and it bothers nobody.
+/// A host process with its state in `folder` and no user interaction.
 pub(crate) async fn host(server: &str, folder: &Path) -> OAuth {
     let vault = Vault::open(StoreMode::File, folder, OnEvent::default()).await.unwrap();
-    let http = Arc::new(ReqwestClient::new().unwrap());
+    let http = Arc::new(GuardedClient::new(&TlsOptions::default()).unwrap());
     let mut options = OAuthOptions::new(server, Arc::new(vault), http);
     options.hint = "run `mcp login docs`".to_owned();
     OAuth::new(options)
@@ -105,7 +105,7 @@ async fn connect(server: &str, auth: &OAuth) -> Result<Client, String> {
 }
 
 #[tokio::test]
-async fn a_login_in_a_browser_ends_in_a_tool_call() {
+async fn browser_login_allows_a_tool_call() {
     let Some(packages) = packages() else { return };
     let (_servers, server) = servers(&packages).await;
     let state = tempdir().unwrap();
@@ -129,7 +129,7 @@ async fn a_login_in_a_browser_ends_in_a_tool_call() {
     assert!(said.contains(r#""tokens":1,"refreshes":0"#), "{said}");
     soon("the end", client.close()).await;
 
-    // Another process renews the login that is stored, and the old refresh token is spent.
+    // Another process renews the stored login, which invalidates the old refresh token.
     let again = host(&server, state.path()).await;
     let client = connect(&server, &again).await.unwrap();
     let said = call(&client, "whoami", json!({})).await.text();

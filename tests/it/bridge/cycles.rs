@@ -1,5 +1,5 @@
-//! Nothing grows: what there is before many connections is what there is after them, and what a hostile
-//! server sends is not kept. The host under test is a process of its own, whose memory is nobody else's.
+//! Memory, files and processes do not grow over many connections, and oversized messages are not kept. The host under
+//! test is a separate process, so that its memory can be measured.
 
 use std::{process::Stdio, time::Duration};
 
@@ -9,7 +9,7 @@ use tokio::process::Command;
 
 use crate::transport::http_server::{Exchange, Server, legacy};
 
-/// For a thousand processes, on a machine with other things to do.
+/// Time limit for a thousand processes on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(300);
 
 async fn measured(arguments: &[&str]) -> Value {
@@ -28,17 +28,17 @@ fn nothing_grew(measured: &Value) {
     assert_eq!(measured["connects"], 1_100, "{measured}");
     assert_eq!(of("before", "files"), of("after", "files"), "{measured}");
     assert_eq!(of("before", "children"), of("after", "children"), "{measured}");
-    // A connection takes over ten KiB: a thousand that stay would be ten MiB.
+    // A connection takes over 10 KiB: a thousand leaked ones would be 10 MiB.
     assert!(of("after", "kib") < of("before", "kib") + (4 << 10), "{measured}");
 }
 
 #[tokio::test]
-async fn a_thousand_connections_in_process_leave_nothing_behind() {
+async fn thousand_in_process_connections_leak_nothing() {
     nothing_grew(&measured(&["in-process", "1000"]).await);
 }
 
 #[tokio::test]
-async fn a_thousand_processes_leave_no_file_no_orphan_and_no_memory_behind() {
+async fn thousand_processes_leak_no_files_orphans_or_memory() {
     let server = env!("CARGO_BIN_EXE_tool-server");
     let measured = measured(&["processes", server, "1000"]).await;
     nothing_grew(&measured);
@@ -48,23 +48,22 @@ async fn a_thousand_processes_leave_no_file_no_orphan_and_no_memory_behind() {
 fn unharmed(measured: &Value, limit_kib: u64) {
     assert_eq!(measured["kind"], "Some(TooLarge)", "{measured}");
     assert!(measured["text"].as_str().unwrap().starts_with("message too large"), "{measured}");
-    assert_eq!(measured["said"], json!(["hello", "hello"]), "the server is of use: {measured}");
+    assert_eq!(measured["said"], json!(["hello", "hello"]), "the server still works: {measured}");
     assert_eq!((&measured["connects"], &measured["problems"]), (&json!(1), &json!(0)));
     assert_eq!(measured["letters"], 1, "it is kept for inspection: {measured}");
     assert!(measured["grown_kib"].as_u64().unwrap() < limit_kib, "{measured}");
 }
 
-/// What may be held of a message that turns out to be too large: the limit of 64 MiB, and a copy while a
-/// buffer grows.
+/// Memory that an oversized message may take, in KiB: the limit of 64 MiB, plus a copy while the buffer grows.
 const HELD: u64 = 160 << 10;
 
 #[tokio::test]
-async fn a_result_of_a_gigabyte_over_stdio_costs_its_call_and_little_memory() {
+async fn gigabyte_result_over_stdio_fails_only_its_own_call() {
     unharmed(&measured(&["gigabyte", env!("CARGO_BIN_EXE_scripted-server")]).await, HELD);
 }
 
 #[tokio::test]
-async fn a_result_of_a_gigabyte_over_http_costs_its_call_and_little_memory() {
+async fn gigabyte_result_over_http_fails_only_its_own_call() {
     for form in ["application/json", "text/event-stream"] {
         let server = Server::start(move |exchange: Exchange| async move {
             let id = exchange.id();

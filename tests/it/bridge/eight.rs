@@ -1,10 +1,10 @@
-//! A host with eight published servers over four transports at once.
+//! A host with eight published servers over four transports.
 
 use std::{path::Path, sync::Arc};
 
 use futures::future::join_all;
 use mcp_bridge::{
-    Bridge, CallContext, Delivery, Event, Events, FailureKind, RawJson, ServerState, Snapshot,
+    Bridge, CallContext, Event, Events, FailureKind, RawJson, ServerState, Snapshot, tool::Delivery,
 };
 use mcp_tests::soon;
 use nix::{
@@ -19,7 +19,7 @@ use super::reached;
 
 const LONG: &str = "mcp__everything__trigger-long-running-operation";
 
-/// A tool of each server, its arguments, and a part of what it says.
+/// A tool of each server, its arguments, and a part of its result.
 fn lines(folder: &Path) -> Vec<(&'static str, Value, &'static str)> {
     vec![
         ("mcp__everything__echo", json!({"message": "one"}), "Echo: one"),
@@ -33,7 +33,7 @@ fn lines(folder: &Path) -> Vec<(&'static str, Value, &'static str)> {
     ]
 }
 
-/// Calls all of them at once.
+/// Calls the tools of all servers at once.
 async fn call_each(bridge: &Bridge, folder: &Path, except: Option<&str>) {
     let wanted = |tool: &str| except.is_none_or(|server| !tool.contains(server));
     join_all(lines(folder).into_iter().filter(|line| wanted(line.0)).map(
@@ -54,7 +54,7 @@ async fn hears(events: &mut Events, what: &str, is_it: impl Fn(&Event) -> bool) 
 }
 
 #[tokio::test]
-async fn eight_servers_over_four_transports_are_searched_called_killed_and_back() {
+async fn eight_servers_over_four_transports_are_searched_called_and_restarted() {
     let Some(kits) = Kits::find() else { return };
     let (folder, mark) = (tempfile::tempdir().unwrap(), Mark::new());
     let made = Command::new("git").args(["init", "-q"]).arg(folder.path()).status().await;
@@ -66,21 +66,21 @@ async fn eight_servers_over_four_transports_are_searched_called_killed_and_back(
     options.tool_search = true;
     let bridge = Bridge::new(options);
     let mut events = bridge.events();
-    bridge.add_server(mark.on(kits.everything("everything")));
-    bridge.add_server(away[0].config("http"));
-    bridge.add_server(away[1].config("sse"));
-    bridge.add_server(mark.on(kits.filesystem("files", folder.path())));
-    bridge.add_server(mark.on(kits.memory("memory", folder.path())));
-    bridge.add_server(mark.on(kits.time("time")));
-    bridge.add_server(mark.on(kits.git("git", folder.path())));
-    bridge.add_server(away[2].config("socket"));
+    bridge.add_server_as_written(mark.on(kits.everything("everything")));
+    bridge.add_server_as_written(away[0].config("http"));
+    bridge.add_server_as_written(away[1].config("sse"));
+    bridge.add_server_as_written(mark.on(kits.filesystem("files", folder.path())));
+    bridge.add_server_as_written(mark.on(kits.memory("memory", folder.path())));
+    bridge.add_server_as_written(mark.on(kits.time("time")));
+    bridge.add_server_as_written(mark.on(kits.git("git", folder.path())));
+    bridge.add_server_as_written(away[2].config("socket"));
 
     soon("the start", bridge.start()).await;
     assert_eq!(bridge.explain_all(), []);
-    assert!(bridge.status().iter().all(|server| server.state == ServerState::Connected));
+    assert!(bridge.status().iter().all(|server| server.state.is_connected()));
     assert_eq!(mark.processes(None).len(), 5);
 
-    // Far more tools than a prompt should carry: they are searched for.
+    // Too many tools for a prompt, so that the tool search is offered.
     assert_eq!(order(&bridge.snapshot()).len(), 4, "{:?}", order(&bridge.snapshot()));
     let query = json!({"query": "convert time between timezones"});
     let found: Value = serde_json::from_str(&text(&bridge, "tool_search", &query).await).unwrap();
@@ -89,7 +89,7 @@ async fn eight_servers_over_four_transports_are_searched_called_killed_and_back(
 
     call_each(&bridge, folder.path(), None).await;
 
-    // Killed when it has begun; meanwhile everybody else is called.
+    // Kill the server during a call, while all other servers are called.
     let before = order(&bridge.snapshot());
     let victim = mark.processes(Some("everything"))[0];
     let begun = Arc::new(Notify::new());
@@ -113,12 +113,12 @@ async fn eight_servers_over_four_transports_are_searched_called_killed_and_back(
     let is_end = |event: &Event| matches!(event, Event::ServerDisconnected { server, .. } | Event::ServerError { server, .. } if &**server == "everything");
     hears(&mut events, "the end", is_end).await;
 
-    // It is back by itself, in its old place, and so is everybody.
-    reached(&bridge, "everything", ServerState::Connected).await;
+    // The server reconnects, and its tools are listed in the same position.
+    reached(&bridge, "everything", ServerState::is_connected).await;
     assert_ne!(mark.processes(Some("everything")), [victim]);
     call_each(&bridge, folder.path(), None).await;
     let after = order(&bridge.snapshot());
-    assert_eq!(after[..before.len()], before, "nothing was reshuffled");
+    assert_eq!(after[..before.len()], before, "the order of tools has not changed");
     assert_eq!(bridge.counters().connects, 9);
 
     soon("the end", bridge.shutdown()).await;

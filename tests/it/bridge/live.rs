@@ -1,7 +1,6 @@
-//! Published servers, and scripts on the official SDKs, as a host configures them.
+//! Published servers and scripts on the official SDKs, with a host's configuration.
 
 use std::{
-    env,
     path::{Path, PathBuf},
     sync::{
         Arc, Mutex,
@@ -12,6 +11,7 @@ use std::{
 
 use mcp_bridge::{Bridge, BridgeOptions, CallContext, RawJson, ServerConfig, ToolOutcome};
 use mcp_config::{Remote, Stdio, Transport};
+use mcp_skip::kit;
 use mcp_tests::{listening, soon};
 use serde_json::Value;
 use tokio::{
@@ -22,7 +22,7 @@ use tokio::{
 
 const SCRIPTS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/servers");
 
-/// Where `cargo xtask test` installed what.
+/// The folders in which `cargo xtask test` installed servers.
 pub(crate) struct Kits {
     node: PathBuf,
     python: PathBuf,
@@ -30,19 +30,12 @@ pub(crate) struct Kits {
 }
 
 impl Kits {
-    /// `None` (said on stderr) where nothing is installed.
+    /// `None` (a recorded skip) if servers are not installed.
     pub(crate) fn find() -> Option<Self> {
-        let folder = |name: &str| {
-            let found = env::var_os(name).map(PathBuf::from);
-            if found.is_none() {
-                eprintln!("skipped: {name} is not set; `cargo xtask test` sets it");
-            }
-            found
-        };
         Some(Self {
-            node: folder("MCP_REFSERVERS")?,
-            python: folder("MCP_PYREF")?,
-            legacy_python: folder("MCP_PYLEGACY")?,
+            node: kit("MCP_REFSERVERS")?,
+            python: kit("MCP_PYREF")?,
+            legacy_python: kit("MCP_PYLEGACY")?,
         })
     }
 
@@ -71,7 +64,7 @@ impl Kits {
     }
 }
 
-/// A program of its own, trusted.
+/// A trusted local server.
 fn local(name: &str, program: &Path, args: &[&str]) -> ServerConfig {
     let mut stdio = Stdio::new(&*program.display().to_string());
     stdio.args = args.iter().map(|arg| (*arg).into()).collect();
@@ -80,25 +73,25 @@ fn local(name: &str, program: &Path, args: &[&str]) -> ServerConfig {
     config
 }
 
-/// Sets a variable of a local server.
+/// Sets an environment variable of a local server.
 pub(crate) fn set(config: &mut ServerConfig, name: &str, value: &str) {
-    let Transport::Stdio(program) = &mut config.transport else { panic!("it has no process") };
+    let Transport::Stdio(program) = &mut config.transport else { panic!("not a stdio server") };
     program.env.insert(name, value.into());
 }
 
-/// What is found behind an address.
+/// The kinds of remote servers.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Kind {
-    /// `server-everything`, which knows the legacy era.
+    /// `server-everything`, which speaks the legacy era only.
     EverythingHttp,
     EverythingSse,
-    /// A script on the Python SDK 2.x, which knows both.
+    /// A script on the Python SDK 2.x, which speaks both eras.
     Mcp2Http,
-    /// A script on the last Python SDK with a WebSocket.
+    /// A script on the last Python SDK with WebSocket support.
     WebSocket,
 }
 
-/// A server with an address that it keeps, through deaths and starts.
+/// A remote server whose URL stays the same when it is killed and restarted.
 pub(crate) struct Away {
     kind: Kind,
     door: Door,
@@ -112,7 +105,7 @@ impl Away {
         away
     }
 
-    /// A new process behind the old address.
+    /// Starts a new process behind the same URL.
     pub(crate) async fn restart(&mut self, kits: &Kits) {
         self.kill().await;
         let everything = |transport: &str| {
@@ -122,7 +115,7 @@ impl Away {
         };
         let script = |python: &Path, script: &str| {
             let mut command = Command::new(python.join("python"));
-            // What a Python server says of a question it does not know would fill a screen.
+            // Python servers log long messages about unknown requests.
             command.arg(format!("{SCRIPTS}/{script}")).stderr(std::process::Stdio::null());
             command
         };
@@ -142,7 +135,7 @@ impl Away {
         self.door.lead_to(Some(port.parse().unwrap()));
     }
 
-    /// `kill -9`, and nobody behind the address.
+    /// Kills the server with `SIGKILL`. Connections to its URL are refused afterwards.
     pub(crate) async fn kill(&mut self) {
         self.door.lead_to(None);
         if let Some(mut process) = self.process.take() {
@@ -165,8 +158,8 @@ impl Away {
     }
 }
 
-/// An address that stays while the server behind it changes: the port of a process that is gone may be
-/// anybody's a moment later.
+/// A port that stays open while the server behind it changes: the port of a killed process may be taken by
+/// another one.
 struct Door {
     port: u16,
     behind: Arc<Mutex<Option<u16>>>,
@@ -203,7 +196,7 @@ impl Door {
     }
 }
 
-/// A sign by which the processes of one test are told from those of all others.
+/// Marks the processes of one test with an environment variable, to find them among all processes.
 pub(crate) struct Mark(String);
 
 impl Mark {
@@ -215,14 +208,14 @@ impl Mark {
         Self(format!("{}-{count}", std::process::id()))
     }
 
-    /// Marks what a configuration starts.
+    /// Adds the mark to a configuration.
     pub(crate) fn on(&self, mut config: ServerConfig) -> ServerConfig {
         let sign = format!("{}-{}", self.0, config.name.as_str());
         set(&mut config, Self::NAME, &sign);
         config
     }
 
-    /// The processes of one of the servers, or of all of them.
+    /// The marked processes of one server, or of all.
     pub(crate) fn processes(&self, server: Option<&str>) -> Vec<i32> {
         let sign = match server {
             Some(server) => format!("{}={}-{server}\0", Self::NAME, self.0),
@@ -238,7 +231,7 @@ impl Mark {
         pids.filter(is_marked).collect()
     }
 
-    /// Waits until none of them is left, which nobody tells us of.
+    /// Polls until all of these processes have ended.
     pub(crate) async fn gone(&self, server: Option<&str>) {
         let going = async {
             while !self.processes(server).is_empty() {
@@ -249,7 +242,7 @@ impl Mark {
     }
 }
 
-/// Options for servers that take their time on a machine with other things to do, and come back at once.
+/// Options with generous time limits for busy machines and immediate reconnects.
 pub(crate) fn options() -> BridgeOptions {
     let mut options = super::options();
     options.client.handshake_timeout = Duration::from_secs(60);
@@ -262,7 +255,7 @@ pub(crate) async fn call(bridge: &Bridge, tool: &str, arguments: &Value) -> Tool
     soon(tool, bridge.call(tool, arguments, CallContext::default())).await
 }
 
-/// The text of a result that is no error.
+/// The text of a result that is not an error.
 pub(crate) async fn text(bridge: &Bridge, tool: &str, arguments: &Value) -> String {
     let outcome = call(bridge, tool, arguments).await;
     assert!(!outcome.is_error, "{tool}: {outcome}");

@@ -1,9 +1,11 @@
-//! A server that lets nobody in, a person with a browser, and tools that appear.
+//! A server that requires a login: the user logs in with a browser, and its tools appear.
 
 use std::{path::Path, sync::Arc};
 
-use mcp_auth::{LoopbackBrowser, StoreMode};
-use mcp_bridge::{Bridge, DefaultConnector, Logins, LoginsOptions, ServerConfig, ServerState};
+use mcp_auth::{interact::LoopbackBrowser, store::StoreMode};
+use mcp_bridge::{
+    Bridge, Logins, LoginsOptions, ServerConfig, ServerState, connect::DefaultConnector,
+};
 use mcp_config::{Remote, Transport};
 use mcp_tests::soon;
 use tokio::time::timeout;
@@ -11,13 +13,13 @@ use tokio::time::timeout;
 use super::{call, options, reached};
 use crate::auth::browser::{PATIENCE, packages, person, servers};
 
-/// A host whose state is in `folder`, with the server as `docs` and another one beside it.
+/// A host with its state in `folder`, the server as `docs`, and a second server `beside`.
 async fn bridge(server: &str, folder: &Path, browser: Option<LoopbackBrowser>) -> Bridge {
     let mut options = options();
     let mut logins = LoginsOptions::in_folder(folder);
     logins.store = StoreMode::File;
     let browser = browser.map(Arc::new);
-    // Whoever has no browser of ours must not open another one.
+    // Without the test's browser, none may be opened.
     let no_page = |_: &str| Err(std::io::Error::other("no browser"));
     let nobody = move || LoopbackBrowser::new().with_opener(Arc::new(no_page));
     logins.interact = Some(Arc::new(move |_| match &browser {
@@ -30,8 +32,8 @@ async fn bridge(server: &str, folder: &Path, browser: Option<LoopbackBrowser>) -
     let transport = Transport::Http(Remote::new(server));
     let mut docs = ServerConfig::new("docs".parse().unwrap(), transport);
     docs.trust = true;
-    bridge.add_server(docs);
-    bridge.add_server(super::config("beside"));
+    bridge.add_server_as_written(docs);
+    bridge.add_server_as_written(super::config("beside"));
     soon("the start", bridge.start()).await;
     bridge
 }
@@ -43,17 +45,21 @@ fn names(bridge: &Bridge) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn a_server_that_needs_a_login_offers_one_and_its_tools_appear_when_it_is_done() {
+async fn tools_of_a_server_appear_after_its_login() {
     let Some(packages) = packages() else { return };
     let (_servers, server) = servers(&packages).await;
     let state = tempfile::tempdir().unwrap();
     let (browser, mut browsers) = person(&packages, &state.path().join("done.png"));
     let bridge = bridge(&server, state.path(), Some(browser)).await;
 
-    assert_eq!(bridge.status()[0].state, ServerState::NeedsAuth);
+    assert_eq!(bridge.status()[0].state, ServerState::NeedsLogin);
     assert_eq!(names(&bridge), ["mcp__docs__authenticate"]);
     assert_eq!(bridge.explain("docs").unwrap().next_step, "log in to it");
-    assert_eq!(call(&bridge, "mcp__beside__echo").await, "{}", "nobody else waits for the user");
+    assert_eq!(
+        call(&bridge, "mcp__beside__echo").await,
+        "{}",
+        "other servers do not wait for the login"
+    );
 
     let arguments = mcp_bridge::RawJson::empty_object();
     let context = mcp_bridge::CallContext::default();
@@ -64,15 +70,15 @@ async fn a_server_that_needs_a_login_offers_one_and_its_tools_appear_when_it_is_
     let closed = timeout(PATIENCE, browser.wait()).await.expect("the browser stays open").unwrap();
     assert!(closed.success(), "{closed}");
 
-    reached(&bridge, "docs", ServerState::Connected).await;
+    reached(&bridge, "docs", ServerState::is_connected).await;
     assert_eq!(names(&bridge), ["mcp__docs__whoami"]);
     let said = call(&bridge, "mcp__docs__whoami").await;
     assert!(said.starts_with("ada with mcp:tools"), "{said}");
     soon("the end", bridge.shutdown()).await;
 
-    // Another host with the same state is let in without a question.
+    // Another host with the same state connects without a login.
     let again = self::bridge(&server, state.path(), None).await;
-    reached(&again, "docs", ServerState::Connected).await;
+    reached(&again, "docs", ServerState::is_connected).await;
     let said = call(&again, "mcp__docs__whoami").await;
     assert!(said.contains(r#""refreshes":1"#), "{said}");
 }

@@ -1,9 +1,9 @@
-//! Eight servers at once, and what happens to them.
+//! Eight stdio servers that are killed, changed, stopped when idle and dropped.
 
 use std::time::Duration;
 
 use mcp_bridge::{
-    Bridge, CallContext, Delivery, Detail, FailureKind, RawJson, ServerConfig, ServerState,
+    Bridge, CallContext, FailureKind, RawJson, ServerConfig, ServerState, tool::Delivery,
 };
 use mcp_config::{Stdio, Transport};
 use nix::{
@@ -22,7 +22,7 @@ fn is_alive(pid: Pid) -> bool {
     kill(pid, None).is_ok()
 }
 
-/// Waits for a process to go, which nobody tells us of.
+/// Polls until a process has ended.
 async fn gone(pid: Pid) {
     let going = async {
         while is_alive(pid) {
@@ -33,11 +33,11 @@ async fn gone(pid: Pid) {
 }
 
 #[tokio::test]
-async fn eight_servers_one_of_which_is_killed_in_the_middle_of_a_call() {
+async fn killed_server_fails_its_call_and_seven_others_keep_working() {
     let bridge = Bridge::new(options());
     let names: Vec<String> = (0..8).map(|n| format!("s{n}")).collect();
     for name in &names {
-        bridge.add_server(config(name));
+        bridge.add_server_as_written(config(name));
     }
     mcp_tests::soon("the start", bridge.start()).await;
     assert_eq!(bridge.snapshot().tools().len(), 8 * 4);
@@ -54,8 +54,8 @@ async fn eight_servers_one_of_which_is_killed_in_the_middle_of_a_call() {
     let failure = outcome.failure.clone().unwrap();
     assert_eq!((failure.kind, failure.delivery), (FailureKind::Unavailable, Delivery::Unknown));
     assert!(outcome.text_content().starts_with("mcp server s3 is unavailable"), "{outcome}");
-    assert_eq!(call(&bridge, "mcp__s4__echo").await, "{}", "nobody else is affected");
-    reached(&bridge, "s3", ServerState::Connected).await;
+    assert_eq!(call(&bridge, "mcp__s4__echo").await, "{}", "other servers are not affected");
+    reached(&bridge, "s3", ServerState::is_connected).await;
     assert_ne!(pid(&bridge, "s3").await, victim);
     let again: Vec<_> =
         bridge.snapshot().tools().iter().map(|tool| tool.spec().name.clone()).collect();
@@ -71,9 +71,9 @@ async fn eight_servers_one_of_which_is_killed_in_the_middle_of_a_call() {
 }
 
 #[tokio::test]
-async fn a_list_that_grows_is_seen_in_the_next_turn() {
+async fn changed_tool_list_is_seen_in_the_next_turn() {
     let bridge = Bridge::new(options());
-    bridge.add_server(config("srv"));
+    bridge.add_server_as_written(config("srv"));
     mcp_tests::soon("the start", bridge.start()).await;
     let turn = bridge.snapshot();
     assert_eq!(call(&bridge, "mcp__srv__grow").await, "grown");
@@ -86,23 +86,23 @@ async fn a_list_that_grows_is_seen_in_the_next_turn() {
 }
 
 #[tokio::test]
-async fn an_idle_server_has_no_process_and_the_next_call_starts_one() {
+async fn idle_server_is_stopped_and_started_by_the_next_call() {
     let mut options = options();
     options.idle_stop = Some(Duration::from_millis(300));
     let bridge = Bridge::new(options);
-    bridge.add_server(config("srv"));
+    bridge.add_server_as_written(config("srv"));
     mcp_tests::soon("the start", bridge.start()).await;
     let first = pid(&bridge, "srv").await;
-    let idle = bridge.wait_for("srv", |status| status.detail == Detail::Idle);
+    let idle = bridge.wait_for("srv", |status| status.state.is_idle());
     mcp_tests::soon("it rests", idle).await.unwrap();
     gone(first).await;
     assert_ne!(pid(&bridge, "srv").await, first);
 }
 
 #[tokio::test]
-async fn a_dropped_bridge_leaves_no_process() {
+async fn dropped_bridge_leaves_no_process() {
     let bridge = Bridge::new(options());
-    bridge.add_server(config("srv"));
+    bridge.add_server_as_written(config("srv"));
     mcp_tests::soon("the start", bridge.start()).await;
     let pid = pid(&bridge, "srv").await;
     drop(bridge);
@@ -110,7 +110,7 @@ async fn a_dropped_bridge_leaves_no_process() {
 }
 
 #[tokio::test]
-async fn a_program_that_is_missing_or_dies_is_explained() {
+async fn missing_or_crashing_program_is_explained() {
     let bridge = Bridge::new(options());
     for (name, program, args) in [
         ("missing", "no-such-program-anywhere", &[][..]),
@@ -118,7 +118,10 @@ async fn a_program_that_is_missing_or_dies_is_explained() {
     ] {
         let mut program = Stdio::new(program);
         program.args = args.iter().map(|arg| (*arg).into()).collect();
-        bridge.add_server(ServerConfig::new(name.parse().unwrap(), Transport::Stdio(program)));
+        bridge.add_server_as_written(ServerConfig::new(
+            name.parse().unwrap(),
+            Transport::Stdio(program),
+        ));
     }
     mcp_tests::soon("the start", bridge.start()).await;
     let missing = bridge.explain("missing").unwrap();

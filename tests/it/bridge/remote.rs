@@ -1,12 +1,12 @@
-//! Servers behind an address: each goes, comes back, changes and forgets, and the host stays.
+//! Remote servers that are killed, restarted, change their tools or lose their sessions.
 
 use std::{sync::Arc, time::Duration};
 
 use mcp_bridge::{
-    Bridge, CallContext, Delivery, Detail, FailureKind, RawJson, ServerState, ServerStatus,
-    ToolOutcome,
+    Bridge, CallContext, FailureKind, RawJson, ServerState, ServerStatus, ToolOutcome,
+    tool::Delivery,
 };
-use mcp_config::EraPin;
+use mcp_config::model::EraPin;
 use mcp_tests::soon;
 use serde_json::{Value, json};
 use tokio::sync::Notify;
@@ -16,17 +16,17 @@ use super::{
     reached,
 };
 
-/// A host with one such server, called `srv`.
+/// A host with one such server, named `srv`.
 async fn host(kits: &Kits, kind: Kind) -> (Bridge, Away) {
     let away = Away::start(kits, kind).await;
     let bridge = Bridge::new(options());
-    bridge.add_server(away.config("srv"));
+    bridge.add_server_as_written(away.config("srv"));
     soon("the start", bridge.start()).await;
     assert_eq!(bridge.explain_all(), [], "{kind:?}");
     (bridge, away)
 }
 
-/// Something it can add, and something that reports a step and then takes for ever.
+/// A call that returns, and one that reports progress and then never ends.
 fn lines(kind: Kind) -> [(&'static str, Value); 2] {
     match kind {
         Kind::EverythingHttp | Kind::EverythingSse => [
@@ -57,7 +57,7 @@ async fn killed_during(bridge: &Bridge, away: &mut Away, line: &(&str, Value)) -
     futures::future::join(calling, killing).await.0
 }
 
-async fn dies_in_the_middle_of_a_call_and_comes_back(kind: Kind) {
+async fn recovers_after_kill_during_a_call(kind: Kind) {
     let Some(kits) = Kits::find() else { return };
     let (bridge, mut away) = host(&kits, kind).await;
     let [add, long] = lines(kind);
@@ -69,16 +69,16 @@ async fn dies_in_the_middle_of_a_call_and_comes_back(kind: Kind) {
     assert_eq!((failure.kind, failure.delivery), (FailureKind::Unavailable, Delivery::Unknown));
     assert!(outcome.text_content().starts_with("mcp server srv is unavailable"), "{outcome}");
 
-    // As long as it is away, a turn that holds its tools is told so at once.
+    // While the server is down, a call fails at once.
     let arguments = RawJson::encode(&add.1).unwrap();
     let calling = turn.call(add.0, arguments, CallContext::default());
-    let outcome = soon("a call to nobody", calling).await;
+    let outcome = soon("a call to a server that is down", calling).await;
     assert_eq!(outcome.failure_kind(), Some(FailureKind::Unavailable), "{outcome}");
 
     away.restart(&kits).await;
     let working = async {
         while call(&bridge, add.0, &add.1).await.is_error {
-            reached(&bridge, "srv", ServerState::Connected).await;
+            reached(&bridge, "srv", ServerState::is_connected).await;
         }
     };
     soon("it works again", working).await;
@@ -87,27 +87,27 @@ async fn dies_in_the_middle_of_a_call_and_comes_back(kind: Kind) {
 }
 
 #[tokio::test]
-async fn a_server_over_http_dies_in_the_middle_of_a_call_and_comes_back() {
-    dies_in_the_middle_of_a_call_and_comes_back(Kind::EverythingHttp).await;
+async fn http_server_killed_during_a_call_recovers() {
+    recovers_after_kill_during_a_call(Kind::EverythingHttp).await;
 }
 
 #[tokio::test]
-async fn a_server_over_sse_dies_in_the_middle_of_a_call_and_comes_back() {
-    dies_in_the_middle_of_a_call_and_comes_back(Kind::EverythingSse).await;
+async fn sse_server_killed_during_a_call_recovers() {
+    recovers_after_kill_during_a_call(Kind::EverythingSse).await;
 }
 
 #[tokio::test]
-async fn a_server_over_a_web_socket_dies_in_the_middle_of_a_call_and_comes_back() {
-    dies_in_the_middle_of_a_call_and_comes_back(Kind::WebSocket).await;
+async fn websocket_server_killed_during_a_call_recovers() {
+    recovers_after_kill_during_a_call(Kind::WebSocket).await;
 }
 
 #[tokio::test]
-async fn a_modern_server_over_http_dies_in_the_middle_of_a_call_and_comes_back() {
-    dies_in_the_middle_of_a_call_and_comes_back(Kind::Mcp2Http).await;
+async fn modern_http_server_killed_during_a_call_recovers() {
+    recovers_after_kill_during_a_call(Kind::Mcp2Http).await;
 }
 
 #[tokio::test]
-async fn a_list_that_changes_is_seen_in_the_next_turn_over_every_remote_transport() {
+async fn changed_tool_list_is_seen_in_the_next_turn_over_every_remote_transport() {
     let Some(kits) = Kits::find() else { return };
     for (kind, era) in
         [(Kind::WebSocket, None), (Kind::Mcp2Http, None), (Kind::Mcp2Http, Some(EraPin::Legacy))]
@@ -116,40 +116,43 @@ async fn a_list_that_changes_is_seen_in_the_next_turn_over_every_remote_transpor
         let bridge = Bridge::new(options());
         let mut config = away.config("srv");
         config.era.clone_from(&era);
-        bridge.add_server(config);
+        bridge.add_server_as_written(config);
         soon("the start", bridge.start()).await;
         let turn = bridge.snapshot();
         assert_eq!(text(&bridge, "mcp__srv__grow", &json!({})).await, "grew");
         let more = bridge.status()[0].tools + 1;
         let grown = bridge.wait_for("srv", |status| status.tools == more);
         soon(&format!("the new list of {kind:?}, {era:?}"), grown).await.unwrap();
-        assert!(turn.get("mcp__srv__grown").is_none(), "{kind:?} {era:?}: the turn is what it was");
+        assert!(
+            turn.get("mcp__srv__grown").is_none(),
+            "{kind:?} {era:?}: the current turn does not change"
+        );
         assert!(bridge.snapshot().get("mcp__srv__grown").is_some(), "{kind:?} {era:?}");
         assert_eq!(text(&bridge, "mcp__srv__grown", &json!({})).await, "grown");
     }
 }
 
 #[tokio::test]
-async fn a_session_that_the_server_forgot_is_begun_again_with_the_tools_of_now() {
+async fn lost_session_is_replaced_and_tools_are_listed_again() {
     let Some(kits) = Kits::find() else { return };
     let away = Away::start(&kits, Kind::Mcp2Http).await;
     let bridge = Bridge::new(options());
     let mut config = away.config("srv");
     config.era = Some(EraPin::Legacy);
-    bridge.add_server(config);
+    bridge.add_server_as_written(config);
     soon("the start", bridge.start()).await;
     let turn = bridge.snapshot();
     let connects = bridge.counters().connects;
     assert_eq!(text(&bridge, "mcp__srv__lose", &json!({})).await, "lost");
     let add = json!({"a": 2, "b": 3});
-    // Whether the stream or a call is told first, a call that is refused did not run.
+    // The stream or a call may notice first; a refused call did not run.
     let outcome = call(&bridge, "mcp__srv__add", &add).await;
     if let Some(failure) = &outcome.failure {
         assert_eq!((failure.kind, failure.delivery), (FailureKind::Unavailable, Delivery::NotSent));
     }
     let again = async {
         while bridge.counters().connects == connects {
-            bridge.wait_for("srv", |status| status.state == ServerState::Connected).await;
+            bridge.wait_for("srv", |status| status.state.is_connected()).await;
             tokio::task::yield_now().await;
         }
     };
@@ -159,19 +162,19 @@ async fn a_session_that_the_server_forgot_is_begun_again_with_the_tools_of_now()
 }
 
 #[tokio::test]
-async fn a_server_that_starts_anew_between_two_calls_is_greeted_anew() {
+async fn server_restarted_between_two_calls_is_initialized_again() {
     let Some(kits) = Kits::find() else { return };
     for kind in [Kind::EverythingHttp, Kind::EverythingSse, Kind::WebSocket, Kind::Mcp2Http] {
         let (bridge, mut away) = host(&kits, kind).await;
         let [add, _] = lines(kind);
         assert!(text(&bridge, add.0, &add.1).await.contains('5'));
         away.restart(&kits).await;
-        // Some are noticed at once and some by the first call, which says that it did not run.
+        // Some restarts are noticed at once, others by the first call, which reports that it did not run.
         let mut calls = 0;
         let working = async {
             while call(&bridge, add.0, &add.1).await.is_error {
                 calls += 1;
-                reached(&bridge, "srv", ServerState::Connected).await;
+                reached(&bridge, "srv", ServerState::is_connected).await;
             }
         };
         soon("it works again", working).await;
@@ -180,18 +183,18 @@ async fn a_server_that_starts_anew_between_two_calls_is_greeted_anew() {
 }
 
 #[tokio::test]
-async fn an_idle_session_is_ended_and_the_next_call_begins_another() {
+async fn idle_session_is_ended_and_the_next_call_begins_another() {
     let Some(kits) = Kits::find() else { return };
     for kind in [Kind::EverythingHttp, Kind::EverythingSse, Kind::WebSocket] {
         let away = Away::start(&kits, kind).await;
         let mut options = options();
         options.idle_stop = Some(Duration::from_millis(300));
         let bridge = Bridge::new(options);
-        bridge.add_server(away.config("srv"));
+        bridge.add_server_as_written(away.config("srv"));
         soon("the start", bridge.start()).await;
-        let idle = bridge.wait_for("srv", |status| status.detail == Detail::Idle);
+        let idle = bridge.wait_for("srv", |status| status.state.is_idle());
         soon("it rests", idle).await.unwrap();
-        assert!(!bridge.snapshot().tools().is_empty(), "what rests can be called");
+        assert!(!bridge.snapshot().tools().is_empty(), "tools of an idle server can be called");
         let [add, _] = lines(kind);
         assert!(text(&bridge, add.0, &add.1).await.contains('5'), "{kind:?}");
         assert_eq!(bridge.counters().connects, 2, "{kind:?}");
@@ -199,28 +202,28 @@ async fn an_idle_session_is_ended_and_the_next_call_begins_another() {
 }
 
 #[tokio::test]
-async fn servers_that_are_down_for_one_reason_are_explained_as_one() {
+async fn servers_down_for_the_same_reason_are_explained_together() {
     let Some(kits) = Kits::find() else { return };
     let kinds = [Kind::EverythingHttp, Kind::EverythingSse, Kind::WebSocket];
     let mut away = Vec::new();
     let bridge = Bridge::new(options());
     for (kind, name) in kinds.into_iter().zip(["one", "two", "three"]) {
         away.push(Away::start(&kits, kind).await);
-        bridge.add_server(away.last().unwrap().config(name));
+        bridge.add_server_as_written(away.last().unwrap().config(name));
     }
     soon("the start", bridge.start()).await;
     assert_eq!(bridge.explain_all(), []);
     for server in &mut away {
         server.kill().await;
     }
-    let is_down = |status: &ServerStatus| matches!(status.detail, Detail::Waiting { .. });
+    let is_down = |status: &ServerStatus| status.state.next_try().is_some();
     for name in ["one", "two", "three"] {
-        // A session over HTTP may not have noticed; whoever calls finds out.
-        bridge.reconnect(name);
+        // A session over HTTP may not have noticed; reconnecting detects it.
+        bridge.reconnect(name).unwrap();
         soon("it is down", bridge.wait_for(name, is_down)).await.unwrap();
     }
     let explained = async {
-        // They are tried all the time, and one may be between two tries.
+        // The bridge keeps retrying, so one server may be between two attempts.
         loop {
             match &bridge.explain_all()[..] {
                 [one] if one.servers.len() == 3 => return one.clone(),
@@ -229,7 +232,7 @@ async fn servers_that_are_down_for_one_reason_are_explained_as_one() {
         }
     };
     let explained = soon("one explanation", explained).await;
-    assert_eq!(explained.cause, "their connections are cut off");
-    let step = "look for what they share: the network, a proxy, the machine";
+    assert_eq!(explained.cause, "the connection is closed before the response");
+    let step = "check what they have in common: the network, a proxy, this machine";
     assert_eq!(explained.next_step, step);
 }

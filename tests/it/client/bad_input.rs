@@ -1,9 +1,11 @@
-//! The first six rows of the table of bad input, over stdio. Their in-process half is in the crate's tests.
+//! The first six rows of the bad-input table, over stdio. The in-process tests are in `mcp-client`.
 
 use std::time::Duration;
 
-use mcp_client::{CallError, CallOptions, Client, ClientOptions, Delivery, ErrorClass};
-use mcp_transport::{Exit, StdioOptions};
+use mcp_client::{
+    CallError, CallOptions, Client, ClientOptions, Delivery, diagnostics::ErrorClass, rpc::Failure,
+};
+use mcp_transport::{StdioOptions, diagnostics::Exit};
 
 use super::support::{connect, scripted, soon};
 
@@ -17,32 +19,35 @@ async fn modern(server: StdioOptions) -> Client {
 }
 
 #[tokio::test]
-async fn noise_unknown_ids_and_duplicates_are_counted_and_the_connection_lives() {
+async fn invalid_lines_unknown_ids_and_duplicates_are_counted() {
     let client = modern(scripted(&["banner"])).await;
     assert_eq!(call(&client, "noise").await.unwrap(), "right");
     assert_eq!(call(&client, "echo").await.unwrap(), "hello");
     let diagnostics = client.diagnostics();
-    // Twice five lines: a blank one is nothing at all.
+    // Twice five lines; blank lines do not count.
     assert_eq!(diagnostics.skipped_lines, 10);
     assert_eq!(diagnostics.first_skipped.as_deref(), Some("Server v1.0 is listening"));
     assert!(diagnostics.noise.unknown > 0 && diagnostics.noise.duplicate > 0, "{diagnostics:?}");
 }
 
 #[tokio::test]
-async fn batches_are_taken_apart_and_one_bad_element_costs_only_itself() {
+async fn invalid_batch_element_does_not_affect_the_others() {
     let client = modern(scripted(&["legacy"])).await;
     assert_eq!(call(&client, "batch").await.unwrap(), "");
     assert_eq!(client.diagnostics().skipped_lines, 1);
 }
 
 #[tokio::test]
-async fn a_message_over_the_limit_fails_its_own_call_and_the_stream_goes_on() {
+async fn oversized_message_over_stdio_fails_only_its_own_call() {
     let mut server = scripted(&[]);
     server.max_message = 64 << 10;
     let client = modern(server).await;
     let (large, small) = tokio::join!(call(&client, "large"), call(&client, "echo"));
     let error = large.unwrap_err();
-    assert!(matches!(error, CallError::TooLarge { limit: 65_536, .. }), "{error}");
+    assert!(
+        matches!(error, CallError::Failed { failure: Failure::TooLarge { limit: 65_536, .. }, .. }),
+        "{error}"
+    );
     assert!(error.to_string().starts_with("message too large: "), "{error}");
     assert_eq!(small.unwrap(), "hello");
     assert_eq!(call(&client, "echo").await.unwrap(), "hello");
@@ -50,7 +55,7 @@ async fn a_message_over_the_limit_fails_its_own_call_and_the_stream_goes_on() {
 }
 
 #[tokio::test]
-async fn a_reply_of_the_wrong_shape_names_the_member() {
+async fn malformed_result_names_the_member() {
     let client = modern(scripted(&[])).await;
     let (wrong, fine) = tokio::join!(call(&client, "wrong shape"), call(&client, "echo"));
     assert_eq!(
@@ -61,13 +66,19 @@ async fn a_reply_of_the_wrong_shape_names_the_member() {
 }
 
 #[tokio::test]
-async fn a_server_that_never_answers_is_told_that_nobody_waits() {
+async fn timed_out_call_is_cancelled_at_the_server() {
     let client = modern(scripted(&[])).await;
     let mut options = CallOptions::default();
     options.idle_timeout = Some(Duration::from_millis(500));
     let silent = soon("the limit", async { client.call_tool("never", &()).with(options).await });
     let error = silent.await.unwrap_err();
-    assert!(matches!(error, CallError::TimedOut { method: "tools/call", .. }), "{error}");
+    assert!(
+        matches!(
+            error,
+            CallError::Failed { method: Some("tools/call"), failure: Failure::TimedOut(_), .. }
+        ),
+        "{error}"
+    );
     assert_eq!(error.delivery(), Delivery::Unknown);
     let dropped = tokio::time::timeout(Duration::from_millis(500), async {
         client.call_tool("never", &()).await
@@ -77,26 +88,26 @@ async fn a_server_that_never_answers_is_told_that_nobody_waits() {
 }
 
 #[tokio::test]
-async fn a_server_that_floods_holds_up_nobody() {
+async fn flood_of_notifications_does_not_delay_calls() {
     let client = modern(scripted(&[])).await;
     assert_eq!(call(&client, "flood").await.unwrap(), "flooded");
     assert_eq!(call(&client, "echo").await.unwrap(), "hello");
 }
 
 #[tokio::test]
-async fn a_server_that_asks_without_reading_answers_does_not_fill_our_memory() {
+async fn unread_responses_do_not_fill_memory() {
     let mut server = scripted(&["legacy"]);
     server.max_queued = 64 << 10;
     let client = modern(server).await;
     assert_eq!(call(&client, "pings").await.unwrap(), "asked");
     let answered: usize = call(&client, "seen answer").await.unwrap().parse().unwrap();
-    // What the pipe and the queue hold, and what it read in between, is less than what it asked for.
+    // The pipe, the queue and the server's own reads account for fewer messages than it sent.
     assert!((1..50_000).contains(&answered), "{answered}");
     assert_eq!(call(&client, "echo").await.unwrap(), "hello");
 }
 
 #[tokio::test]
-async fn when_a_server_dies_every_call_fails_at_once_and_says_why() {
+async fn calls_fail_at_once_when_the_server_exits() {
     let client = modern(scripted(&[])).await;
     let (one, other, last) =
         tokio::join!(call(&client, "never"), call(&client, "never"), call(&client, "die"));
@@ -105,7 +116,7 @@ async fn when_a_server_dies_every_call_fails_at_once_and_says_why() {
         assert_eq!(
             error.to_string(),
             "unavailable: the connection closed before the answer; the server ended the connection \
-             (exit status 7); its last words: fatal: the disk is full"
+             (exit status 7); last stderr line: fatal: the disk is full"
         );
     }
     let error = call(&client, "echo").await.unwrap_err();

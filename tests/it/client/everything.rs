@@ -1,17 +1,18 @@
-//! `server-everything`, the workout of the legacy era.
+//! `server-everything`, which exercises most of the legacy era.
 
 use std::collections::BTreeMap;
 
 use futures::StreamExt as _;
 use mcp_client::{
-    CallOptions, Client, CompletionTarget, Content, Era, ListenFilter, LogLevel, ProgressStream,
-    Root, ServerEvent, TaskSupport,
+    CallOptions, Client, Content, ProgressStream, ServerEvent,
+    request::{CompletionTarget, ListenFilter},
+    types::{Era, LogLevel, Root, tasks::TaskSupport},
 };
 use serde_json::{Value, json};
 
 use super::support::{Diary, Host, call, connect, published, soon};
 
-/// A client whose host offers everything, once the server has shown all its tools.
+/// A client with all capabilities, once the server has listed all its tools.
 async fn everything() -> Option<(Client, Diary)> {
     let mut server = published("MCP_REFSERVERS", "mcp-server-everything")?;
     server.args = vec!["stdio".into()];
@@ -19,7 +20,7 @@ async fn everything() -> Option<(Client, Diary)> {
     host.roots = vec![Root::new("file:///workplace")];
     let client = connect(server, host.options()).await;
     assert_eq!(client.era(), Era::Legacy);
-    // Some of its tools depend on what the host offers; it tells when they are there.
+    // Some tools depend on the host's capabilities; the server sends a notification when it adds them.
     loop {
         let tools = soon("tools/list", client.list_tools()).await.unwrap();
         if tools.iter().any(|tool| tool.name == "trigger-url-elicitation") {
@@ -60,7 +61,7 @@ async fn tools_and_every_kind_of_content() {
     let Content::Text(text) = &annotated.content[0] else { panic!("text") };
     assert!(text.annotations.as_ref().unwrap().get("priority").is_some());
 
-    // A new resource, of which it tells.
+    // Creates a resource and sends a notification.
     let data = json!({"name": "a.gz", "data": "data:text/plain,hello"});
     call(&client, "gzip-file-as-resource", data).await;
     diary.hears("the new resource", |event| *event == ServerEvent::ResourcesChanged).await;
@@ -88,14 +89,14 @@ async fn progress_arrives_while_the_call_runs() {
 }
 
 #[tokio::test]
-async fn the_host_samples_asks_the_user_and_names_its_roots() {
+async fn host_answers_sampling_elicitation_and_roots() {
     let Some((client, mut diary)) = everything().await else { return };
     let sampled = call(&client, "trigger-sampling-request", json!({"prompt": "hi"})).await;
     assert!(sampled.text().contains("as if by a model"), "{}", sampled.text());
     diary.is_asked("sample 1").await;
 
     let form = call(&client, "trigger-elicitation-request", json!({})).await.text();
-    // The user's word, and the defaults of what the user left alone.
+    // The user's input, and the defaults of the fields left empty.
     assert!(
         form.contains("Ada") && form.contains("dark and stormy") && form.contains("42"),
         "{form}"
@@ -106,7 +107,7 @@ async fn the_host_samples_asks_the_user_and_names_its_roots() {
     assert!(visited.contains("User completed"), "{visited}");
     diary.is_asked("https://example.com/login").await;
 
-    // The same by way of the error -32042: first the page it needs, then the call again.
+    // The same with the error -32042: first the URL, then the call again.
     let url = json!({"url": "https://example.com/again", "errorPath": true});
     call(&client, "trigger-url-elicitation", url).await;
     diary.is_asked("https://modelcontextprotocol.io").await;
@@ -132,7 +133,13 @@ async fn resources_prompts_and_completion() {
     let read = soon("a read", client.read_resource(&resources.items[0].uri)).await.unwrap();
     assert!(read.contents[0].text.as_deref().is_some_and(|text| !text.is_empty()));
     let missing = soon("a read", client.read_resource("demo://nothing")).await.unwrap_err();
-    assert!(matches!(missing, mcp_client::CallError::Rejected(_)), "{missing}");
+    assert!(
+        matches!(
+            missing,
+            mcp_client::CallError::Failed { failure: mcp_client::rpc::Failure::Rejected(_), .. }
+        ),
+        "{missing}"
+    );
 
     assert_eq!(prompts.unwrap().items.len(), 4);
     let city = BTreeMap::from([("city".to_owned(), "Oslo".to_owned())]);
@@ -164,7 +171,7 @@ async fn subscriptions_and_logs() {
 }
 
 #[tokio::test]
-async fn a_tool_that_runs_only_as_a_task_is_followed_and_asks_in_between() {
+async fn task_only_tool_is_polled_and_may_elicit() {
     let Some((client, mut diary)) = everything().await else { return };
     let tools = soon("tools/list", client.list_tools()).await.unwrap();
     let research = tools.iter().find(|tool| tool.name == "simulate-research-query").unwrap();

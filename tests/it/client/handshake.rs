@@ -1,14 +1,14 @@
-//! Handshakes with processes.
+//! Handshakes with server processes.
 
 use std::time::Duration;
 
-use mcp_client::{Client, ClientOptions, Era, HandshakeError};
+use mcp_client::{Client, ClientOptions, HandshakeError, types::Era};
 use mcp_transport::Stdio;
 
 use super::support::{connect, scripted, soon};
 
 #[tokio::test]
-async fn each_kind_of_server_is_recognised() {
+async fn era_of_each_kind_of_server_is_detected() {
     for (traits, era) in [
         (&[][..], Era::Modern),
         (&["legacy"], Era::Legacy),
@@ -27,7 +27,7 @@ async fn each_kind_of_server_is_recognised() {
 }
 
 #[tokio::test]
-async fn a_server_that_keeps_silent_about_its_era_is_legacy() {
+async fn server_that_ignores_the_probe_is_legacy() {
     for traits in [&["silent-probe"][..], &["silent-probe", "late-probe"]] {
         let mut options = ClientOptions::default();
         options.probe_timeout = Duration::from_millis(100);
@@ -39,7 +39,7 @@ async fn a_server_that_keeps_silent_about_its_era_is_legacy() {
 }
 
 #[tokio::test]
-async fn a_server_that_says_nothing_or_reads_nothing_is_given_up() {
+async fn silent_or_unread_handshake_times_out() {
     for traits in [&["silent"], &["deaf"]] {
         let mut options = ClientOptions::default();
         options.probe_timeout = Duration::from_millis(50);
@@ -51,13 +51,13 @@ async fn a_server_that_says_nothing_or_reads_nothing_is_given_up() {
 }
 
 #[tokio::test]
-async fn a_server_that_dies_is_explained() {
+async fn server_that_exits_during_the_handshake_is_explained() {
     let server = Stdio::new(scripted(&["dies-of-probe", "dies-of-initialize"]));
     let error =
         soon("failing", Client::connect(&server, ClientOptions::default())).await.unwrap_err();
     let HandshakeError::Closed { phase, report } = &error else { panic!("{error}") };
     assert_eq!(*phase, "initialize");
-    assert_eq!(report.diagnostics.exit, Some(mcp_transport::Exit::Code(4)));
+    assert_eq!(report.diagnostics.exit, Some(mcp_transport::diagnostics::Exit::Code(4)));
     assert_eq!(
         error.to_string(),
         "during `initialize`: the server ended the connection (exit status 4)"
@@ -66,21 +66,20 @@ async fn a_server_that_dies_is_explained() {
 
 #[cfg(unix)]
 #[tokio::test]
-async fn a_server_that_stops_listening_and_stays_cannot_hold_us() {
+async fn server_that_closes_stdin_does_not_block_the_handshake() {
     let mut server = mcp_transport::StdioOptions::new("sh");
     server.args = vec!["-c".into(), "exec 0<&-; exec sleep 1000".into()];
     let mut options = ClientOptions::default();
     options.probe_timeout = Duration::from_millis(200);
     options.handshake_timeout = Duration::from_millis(400);
     let error = soon("giving up", Client::connect(&Stdio::new(server), options)).await.unwrap_err();
-    assert_eq!(error.class(), mcp_client::ErrorClass::Transient);
+    assert_eq!(error.class(), mcp_client::diagnostics::ErrorClass::Transient);
     assert!(error.to_string().contains("initialize"), "{error}");
 }
 
-/// Without a pause between its lines tokio's budget for the reading task is always used up, which must
-/// not keep the time limit from being noticed.
+/// Lines without a pause use up tokio's budget for the reading task, which must not delay the time limit.
 #[tokio::test]
-async fn a_program_that_floods_us_with_noise_is_given_up_in_time_and_shown() {
+async fn endless_invalid_output_ends_the_handshake_in_time() {
     for noise in ["yes", "yes ''", "yes '{}'"] {
         let mut command = mcp_transport::StdioOptions::new("sh");
         command.args = vec!["-c".into(), format!("exec {noise}").into()];
@@ -91,7 +90,7 @@ async fn a_program_that_floods_us_with_noise_is_given_up_in_time_and_shown() {
         assert!(matches!(error, HandshakeError::TimedOut { .. }), "{noise}: {error}");
         if noise == "yes" {
             assert!(
-                error.to_string().contains("lines that are no messages, the first: y"),
+                error.to_string().contains("lines that are not JSON-RPC messages, the first: y"),
                 "{error}"
             );
         }
@@ -99,7 +98,7 @@ async fn a_program_that_floods_us_with_noise_is_given_up_in_time_and_shown() {
 }
 
 #[tokio::test]
-async fn no_limit_is_a_limit_too() {
+async fn unlimited_timeouts_do_not_overflow() {
     let mut options = ClientOptions::default();
     options.handshake_timeout = Duration::MAX;
     let client = connect(scripted(&[]), options).await;

@@ -1,6 +1,6 @@
 //! The filesystem and memory servers.
 
-use mcp_client::{ClientOptions, ListenFilter, Root, ServerEvent};
+use mcp_client::{ClientOptions, ServerEvent, request::ListenFilter, types::Root};
 use serde_json::json;
 use tempfile::tempdir;
 
@@ -25,7 +25,7 @@ async fn roots_replace_the_directories_of_the_filesystem_server() {
     host.roots = vec![Root::new(format!("file://{}", root.path().display()))];
     let client = connect(server, host.options()).await;
     diary.is_asked("roots").await;
-    // It answers in order, but takes the roots in on its own time.
+    // The server answers in order but applies the roots asynchronously.
     soon("the new roots", async {
         let wanted = root.path().to_str().unwrap();
         while !call(&client, "list_allowed_directories", json!({})).await.text().contains(wanted) {}
@@ -35,13 +35,13 @@ async fn roots_replace_the_directories_of_the_filesystem_server() {
     assert_eq!(read.text(), "hello");
     let content = read.structured_content.unwrap();
     assert_eq!(content.get("content").unwrap().as_str(), r#""hello""#);
-    // Told that they changed, it asks again.
+    // After the change notification it requests the roots again.
     client.roots_changed();
     diary.is_asked("roots").await;
 }
 
 #[tokio::test]
-async fn the_memory_server_tells_who_subscribed() {
+async fn memory_server_notifies_subscribers() {
     let Some(mut server) = published("MCP_REFSERVERS", "mcp-server-memory") else { return };
     let folder = tempdir().unwrap();
     server.env.insert("MEMORY_FILE_PATH".into(), folder.path().join("memory.jsonl").into());

@@ -1,13 +1,16 @@
 //! The time and git servers, which speak both eras.
 
-use mcp_client::{ClientOptions, Era, EraChoice, ProtocolVersion};
+use mcp_client::{
+    ClientOptions, EraChoice,
+    types::{Era, ProtocolVersion},
+};
 use mcp_transport::StdioOptions;
 use serde_json::json;
 use tempfile::tempdir;
 
 use super::support::{call, connect, published, soon};
 
-/// The same conversation in each era.
+/// Runs the same session in each era.
 async fn in_both_eras(
     server: &StdioOptions,
     tools: usize,
@@ -32,7 +35,16 @@ async fn in_both_eras(
             soon("an unknown tool", async { client.call_tool("no such tool", &()).await });
         match unknown.await {
             Ok(result) => assert!(result.is_error),
-            Err(error) => assert!(matches!(error, mcp_client::CallError::Rejected(_)), "{error}"),
+            Err(error) => assert!(
+                matches!(
+                    error,
+                    mcp_client::CallError::Failed {
+                        failure: mcp_client::rpc::Failure::Rejected(_),
+                        ..
+                    }
+                ),
+                "{error}"
+            ),
         }
         soon("a ping", client.ping()).await.unwrap();
         soon("the end", client.close()).await;

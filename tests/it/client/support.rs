@@ -1,7 +1,5 @@
 //! Connecting to child processes.
 
-use std::{env, path::PathBuf};
-
 use mcp_client::{Client, ClientOptions};
 pub(crate) use mcp_tests::{Diary, Host, call, soon};
 use mcp_transport::{Stdio, StdioOptions};
@@ -19,13 +17,9 @@ pub(crate) async fn connect(server: StdioOptions, options: ClientOptions) -> Cli
     connected.unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// A published server, or `None` (said on stderr) where `cargo xtask test` has not installed any.
+/// A published server, or `None` (a recorded skip) if `cargo xtask test` has not installed it.
 pub(crate) fn published(variable: &str, program: &str) -> Option<StdioOptions> {
-    let Some(folder) = env::var_os(variable) else {
-        eprintln!("skipped: {variable} is not set; `cargo xtask test` sets it");
-        return None;
-    };
-    let program = PathBuf::from(folder).join(program);
+    let program = mcp_skip::kit(variable)?.join(program);
     assert!(program.exists(), "{variable} is set, and {} is not there", program.display());
     Some(StdioOptions::new(program))
 }

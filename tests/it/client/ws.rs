@@ -1,13 +1,13 @@
-//! The typed client over a WebSocket: the same scripted servers, behind a bridge.
+//! The typed client over a WebSocket, with the same scripted servers behind a WebSocket bridge.
 
-use mcp_client::{Client, ClientOptions, Era};
+use mcp_client::{Client, ClientOptions, types::Era};
 use mcp_transport::{Ws, WsOptions};
 
 use super::support::{scripted, soon};
 use crate::transport::ws_bridge;
 
 #[tokio::test]
-async fn each_kind_of_server_is_recognised_over_a_web_socket() {
+async fn era_is_detected_over_a_websocket() {
     for (traits, era) in
         [(&[][..], Era::Modern), (&["legacy"], Era::Legacy), (&["dies-of-probe"], Era::Legacy)]
     {

@@ -1,18 +1,20 @@
-//! Marked secrets in every place that takes one, every kind of connection and failure, and a search for the
-//! mark in whatever could be read by somebody. The wire has them, and nothing else.
+//! Puts marked secrets in every place that takes one, causes every kind of failure, and searches all output for the
+//! mark. Only the wire may carry it.
 //!
-//! The logins of `mcp-auth` and the output of the `mcp` command have suites of their own, in those crates.
+//! The logins of `mcp-auth` and the output of the `mcp` command have similar tests in those crates.
 
 use std::{fs, path::Path, sync::Arc, time::Duration};
 
 use mcp_auth::{Secret, Source, StaticAuth};
 use mcp_bridge::{
-    Bridge, CallContext, Connector as _, DefaultConnector, Identify, Identity, RawJson,
-    ServerConfig, ServerState, Spill, ToolApprovals,
+    Bridge, CallContext, RawJson, ServerConfig, ServerState,
+    connect::{Connector as _, DefaultConnector, Identify, Identity},
+    output::Spill,
+    trust::ToolApprovals,
 };
 use mcp_client::{Client, ClientOptions};
 use mcp_config::{Remote, SecretText, Stdio, Transport};
-use mcp_transport::{ConnectError, testing::Recorder};
+use mcp_transport::{ConnectError, record::Recorder};
 use serde_json::json;
 
 use super::{CANARY, Record, leak};
@@ -25,7 +27,7 @@ fn secret(name: &str) -> String {
     format!("{CANARY}-{name}")
 }
 
-/// A server that echoes what it should keep to itself, wherever it can do so without being asked.
+/// A server that echoes the credentials of each request in headers and bodies.
 async fn gossip(exchange: Exchange) -> Done {
     let told = exchange.seen.header("x-api-key").unwrap_or_default().to_owned();
     let echo = format!("x-echo: {told}\r\nset-cookie: k={told}\r\n");
@@ -65,7 +67,7 @@ fn named(name: &str, transport: Transport) -> ServerConfig {
     config
 }
 
-/// User, password, query, header and a variable: all of them secret.
+/// A remote entry with a secret user, password, query, header and variable.
 fn remote(url: &str) -> Remote {
     let (scheme, rest) = url.split_once("://").unwrap();
     let userinfo = format!("{}:{}", secret("user"), secret("password"));
@@ -75,7 +77,7 @@ fn remote(url: &str) -> Remote {
     remote
 }
 
-/// Without a user, which `ws` refuses.
+/// The same without a user, which `ws` rejects.
 fn bare(url: &str) -> Remote {
     let mut remote = Remote::new(&*format!("{url}?key={}", secret("query")));
     remote.headers.insert("x-api-key", SecretText::literal(secret("header")));
@@ -89,7 +91,7 @@ fn program(script: &str) -> Stdio {
     program
 }
 
-/// Every way a server can be configured and fail.
+/// An entry for every kind of configuration and failure.
 fn configs(http: &str, dead: &str) -> Vec<ServerConfig> {
     let tools = env!("CARGO_BIN_EXE_tool-server");
     vec![
@@ -118,7 +120,7 @@ fn configs(http: &str, dead: &str) -> Vec<ServerConfig> {
     ]
 }
 
-/// Everything a host shows of a bridge.
+/// Records everything a host can show about a bridge.
 fn show(record: &Record, bridge: &Bridge) {
     record.debug(bridge);
     for status in bridge.status() {
@@ -130,7 +132,7 @@ fn show(record: &Record, bridge: &Bridge) {
     }
     record.debug(&bridge.explain_all());
     record.debug(&bridge.counters());
-    record.debug(&bridge.dead_letters());
+    record.debug(&bridge.failed_calls());
     record.debug(&bridge.conversation().statistics());
     record.debug(&bridge.conversation().summaries());
     for tool in bridge.snapshot().tools() {
@@ -138,7 +140,7 @@ fn show(record: &Record, bridge: &Bridge) {
     }
 }
 
-/// All that is in the files below, as text.
+/// The contents of all files below `folder`, as text.
 fn files(folder: &Path) -> Vec<(String, String)> {
     let mut found = Vec::new();
     for entry in fs::read_dir(folder).unwrap().flatten() {
@@ -154,7 +156,7 @@ fn files(folder: &Path) -> Vec<(String, String)> {
 }
 
 #[tokio::test]
-async fn a_secret_of_the_configuration_is_on_the_wire_and_nowhere_else() {
+async fn configured_secrets_appear_on_the_wire_only() {
     let record = Record::default();
     let logging = tracing::subscriber::set_default(record.clone());
     let folder = tempfile::tempdir().unwrap();
@@ -166,19 +168,19 @@ async fn a_secret_of_the_configuration_is_on_the_wire_and_nowhere_else() {
     let approvals = ToolApprovals::load(folder.path().join("tools.json")).unwrap();
     options.approvals = Arc::new(approvals);
     options.output.spill = Some(Arc::new(Spill::new(folder.path().join("spill"))));
-    options.backoff = mcp_bridge::Backoff::five_attempts();
+    options.backoff = mcp_bridge::lifecycle::Backoff::five_attempts();
     options.backoff.delays = vec![Duration::from_secs(3600)];
     record.debug(&options);
     let bridge = Bridge::new(options);
     let mut events = bridge.events();
     for config in configs(&server.url, &dead) {
         record.debug(&config);
-        bridge.add_server(config);
+        bridge.add_server_as_written(config);
     }
     mcp_tests::soon("the start", bridge.start()).await;
     show(&record, &bridge);
     for working in ["http", "stdio"] {
-        crate::bridge::reached(&bridge, working, ServerState::Connected).await;
+        crate::bridge::reached(&bridge, working, ServerState::is_connected).await;
     }
     for tool in TOOLS {
         let name = format!("mcp__http__{tool}");
@@ -213,7 +215,7 @@ async fn a_secret_of_the_configuration_is_on_the_wire_and_nowhere_else() {
     }
 }
 
-/// Logs in with a token that was given, and with one of the wrong kind.
+/// Authorizes with a given token, and with one of the wrong kind.
 struct Tokens(&'static str);
 
 impl Identify for Tokens {
@@ -227,7 +229,7 @@ impl Identify for Tokens {
 }
 
 #[tokio::test]
-async fn a_bearer_token_is_not_in_a_cassette_an_error_or_a_log() {
+async fn bearer_token_is_not_in_recordings_errors_or_logs() {
     for (end, works) in [("", true), ("\n", false)] {
         let record = Record::default();
         let logging = tracing::subscriber::set_default(record.clone());
@@ -273,7 +275,7 @@ async fn a_bearer_token_is_not_in_a_cassette_an_error_or_a_log() {
 }
 
 #[test]
-fn the_search_finds_what_it_looks_for() {
+fn leak_search_finds_a_planted_secret() {
     for hidden in [CANARY.to_owned(), format!("x{CANARY}")] {
         assert!(leak(&format!("a {hidden} b")).is_some());
     }

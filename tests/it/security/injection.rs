@@ -1,8 +1,8 @@
-//! Names and arguments that others choose: none of them becomes a path, a line or a command.
+//! Names and arguments chosen by servers and models do not become paths, lines or commands.
 
 use std::{fs, path::Path, sync::Arc, time::Duration};
 
-use mcp_bridge::{Bridge, CallContext, RawJson, ServerConfig, Spill};
+use mcp_bridge::{Bridge, CallContext, RawJson, ServerConfig, output::Spill};
 use mcp_config::{Remote, SecretText, ServerName, Stdio, Template, Transport};
 use serde_json::{Value, json};
 
@@ -11,7 +11,7 @@ use crate::transport::http::{
     speak::{modern, text},
 };
 
-/// What a server may call its tools, and a model its arguments.
+/// Hostile names for tools and arguments.
 const NAMES: &[&str] = &[
     "../../../../tmp/escaped",
     "..\\..\\escaped",
@@ -50,7 +50,7 @@ fn is_plain(name: &str) -> bool {
         && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'-')
 }
 
-/// Every file below, relative to the folder.
+/// Every file below `folder`, relative to it.
 fn below(folder: &Path) -> Vec<String> {
     let mut found = Vec::new();
     let mut left = vec![folder.to_owned()];
@@ -67,7 +67,7 @@ fn below(folder: &Path) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn no_name_of_a_tool_becomes_a_path() {
+async fn tool_names_do_not_become_paths() {
     let folder = tempfile::tempdir().unwrap();
     let server = Server::start(|exchange| async move {
         match &*exchange.word() {
@@ -79,7 +79,7 @@ async fn no_name_of_a_tool_becomes_a_path() {
                 let tools: Vec<Value> = NAMES.iter().map(tool).collect();
                 exchange.result(json!({ "resultType": "complete", "tools": tools })).await
             }
-            // Too long to be shown, so that it goes to a file.
+            // Too long to be shown, so that it is written to a file.
             "tools/call" => {
                 let called = exchange.params()["name"].to_string();
                 exchange.result(text(&format!("{called} {}", "long ".repeat(500)))).await
@@ -94,12 +94,12 @@ async fn no_name_of_a_tool_becomes_a_path() {
     options.output.max_chars = 200;
     options.output.spill = Some(Arc::new(Spill::new(home.join("spill"))));
     let bridge = Bridge::new(options);
-    // The worst that is a name of a server at all.
+    // Hostile but valid server names.
     for name in ["..x", "$(id)", "a & b", "CON", "%PATH%", "x;y", "é"] {
         let transport = Transport::Http(Remote::new(&*server.url));
         let mut config = ServerConfig::new(name.parse().unwrap(), transport);
         config.trust = true;
-        bridge.add_server(config);
+        bridge.add_server_as_written(config);
     }
     mcp_tests::soon("the start", bridge.start()).await;
     let snapshot = bridge.snapshot();
@@ -128,7 +128,7 @@ async fn no_name_of_a_tool_becomes_a_path() {
 }
 
 #[test]
-fn a_name_of_a_server_is_never_a_path_or_two_lines() {
+fn server_names_do_not_become_paths_or_lines() {
     for name in NAMES {
         if let Ok(name) = name.parse::<ServerName>() {
             let name = name.as_str();
@@ -141,7 +141,7 @@ fn a_name_of_a_server_is_never_a_path_or_two_lines() {
     }
 }
 
-/// Starts `sh` with a script that shows its arguments, and these arguments. What a host is told.
+/// Starts `sh` with a script that prints its arguments. Returns the error shown to a host.
 #[cfg(unix)]
 async fn started(args: &[&str], cwd: &Path) -> String {
     let mut program = Stdio::new("sh");
@@ -159,7 +159,8 @@ async fn explained(program: Stdio) -> String {
     let mut options = crate::bridge::options();
     options.backoff.delays = vec![Duration::from_secs(3600)];
     let bridge = Bridge::new(options);
-    bridge.add_server(ServerConfig::new("s".parse().unwrap(), Transport::Stdio(program)));
+    bridge
+        .add_server_as_written(ServerConfig::new("s".parse().unwrap(), Transport::Stdio(program)));
     mcp_tests::soon("the start", bridge.start()).await;
     let explained = bridge.explain("s").unwrap().to_string();
     mcp_tests::soon("the end", bridge.shutdown()).await;
@@ -168,7 +169,7 @@ async fn explained(program: Stdio) -> String {
 
 #[cfg(unix)]
 #[tokio::test]
-async fn arguments_of_a_program_are_arguments_and_no_commands() {
+async fn program_arguments_are_not_interpreted_as_commands() {
     let folder = tempfile::tempdir().unwrap();
     let hostile = [
         "$(touch escaped)",
@@ -193,7 +194,7 @@ async fn arguments_of_a_program_are_arguments_and_no_commands() {
 }
 
 #[tokio::test]
-async fn what_no_operating_system_takes_is_refused_and_not_cut() {
+async fn strings_with_nul_are_rejected_and_not_truncated() {
     let mut programs = Vec::new();
     let nul = "a\0b";
     programs.push(Stdio::new(literal(nul)));

@@ -1,4 +1,4 @@
-//! Everything we write to disk is for its owner alone, and a link that somebody planted leads nowhere.
+//! Files that we write are accessible to their owner only, and planted symlinks are not followed.
 
 use std::{
     fs,
@@ -7,12 +7,18 @@ use std::{
     sync::Arc,
 };
 
-use mcp_auth::{Key, OnEvent, Secret, StoreMode, Vault};
-use mcp_bridge::{
-    Approval, ApprovalRequest, Approver, BoxFuture, Bridge, CallContext, RawJson, ServerConfig,
-    Spill, ToolApprovals,
+use mcp_auth::{
+    OnEvent, Secret,
+    store::{Key, StoreMode, Vault},
 };
-use mcp_config::{ApprovalStore, ConfigFile, Remote, Transport};
+use mcp_bridge::{
+    Approval, ApprovalRequest, Approver, Bridge, CallContext, RawJson, ServerConfig, output::Spill,
+    tool::BoxFuture, trust::ToolApprovals,
+};
+use mcp_config::{
+    ConfigFile, Environment, Remote, Transport,
+    approval::{ApprovalStore, Disclosure},
+};
 
 use crate::transport::http::{
     server::Server,
@@ -23,7 +29,7 @@ fn mode(path: &Path) -> u32 {
     fs::symlink_metadata(path).unwrap().permissions().mode() & 0o777
 }
 
-/// Every file and folder below.
+/// Every file and folder below `folder`.
 fn below(folder: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for entry in fs::read_dir(folder).unwrap().flatten() {
@@ -35,7 +41,7 @@ fn below(folder: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// A person who says yes once and for all.
+/// A user who always approves.
 struct Always;
 
 impl Approver for Always {
@@ -44,15 +50,26 @@ impl Approver for Always {
     }
 }
 
-/// A host that writes whatever a host can write, all of it below `home`.
-async fn live(home: &Path) {
-    let server = Server::start(|exchange| async move {
+async fn server() -> Server {
+    Server::start(|exchange| async move {
         match &*exchange.word() {
             "tools/call" => exchange.result(text(&"long ".repeat(500))).await,
             _ => modern(exchange).await,
         }
     })
-    .await;
+    .await
+}
+
+/// The one catalogue file below `home`. Its name has a hash of the server's entry.
+fn catalogue(home: &Path) -> PathBuf {
+    let mut files = below(&home.join("cache/catalogue"));
+    files.retain(|path| path.extension().is_some_and(|ending| ending == "catalogue"));
+    assert_eq!(files.len(), 1, "{files:?}");
+    files.remove(0)
+}
+
+/// Runs a host that writes all its kinds of files below `home`.
+async fn live(home: &Path, server: &Server) {
     let mut options = crate::bridge::options();
     options.catalogue = Some(home.join("cache/catalogue"));
     options.output.max_chars = 200;
@@ -62,7 +79,7 @@ async fn live(home: &Path) {
     let bridge = Bridge::new(options);
     let transport = Transport::Http(Remote::new(&*server.url));
     let config = ServerConfig::new("srv".parse().unwrap(), transport);
-    bridge.add_server(config.clone());
+    bridge.add_server_as_written(config.clone());
     mcp_tests::soon("the start", bridge.start()).await;
     let snapshot = bridge.snapshot();
     let calling = snapshot.call("mcp__srv__echo", RawJson::empty_object(), CallContext::default());
@@ -74,31 +91,28 @@ async fn live(home: &Path) {
     vault.needs_auth().mark("https://a.test").await;
 
     let project = home.join("project");
+    let shown = Disclosure::of(&config, &Environment::empty(), &project);
     ApprovalStore::new(home.join("approvals.json"))
-        .update(&project, |approvals| approvals.approve(&project, &config))
+        .update(&project, |approvals| approvals.approve(&project, &shown))
         .unwrap();
     ConfigFile::new(home.join("mcp.json")).add(&config).unwrap();
 }
 
 #[tokio::test]
-async fn every_file_is_for_its_owner_alone() {
+async fn files_are_accessible_to_their_owner_only() {
     let folder = tempfile::tempdir().unwrap();
     let home = folder.path();
-    live(home).await;
+    live(home, &server().await).await;
     let all = below(home);
     let names: Vec<String> =
         all.iter().map(|path| path.strip_prefix(home).unwrap().display().to_string()).collect();
-    for expected in [
-        "auth/secrets.json",
-        "auth/needs-auth.json",
-        "cache/catalogue/srv.catalogue",
-        "tools.json",
-        "approvals.json",
-        "mcp.json",
-    ] {
+    for expected in
+        ["auth/secrets.json", "auth/needs-auth.json", "tools.json", "approvals.json", "mcp.json"]
+    {
         assert!(names.iter().any(|name| name == expected), "{expected} is not in {names:?}");
     }
     assert!(names.iter().any(|name| name.starts_with("spill/deep/")), "{names:?}");
+    assert!(catalogue(home).is_file());
     for path in all {
         let expected = if path.is_dir() { 0o700 } else { 0o600 };
         let is_empty_lock = path.extension().is_some_and(|ending| ending == "lock");
@@ -112,30 +126,34 @@ async fn every_file_is_for_its_owner_alone() {
 }
 
 #[tokio::test]
-async fn a_planted_link_is_replaced_or_refused_and_never_followed() {
+async fn planted_symlinks_are_not_followed() {
     let folder = tempfile::tempdir().unwrap();
     let home = folder.path().join("home");
-    fs::create_dir_all(home.join("cache/catalogue")).unwrap();
     fs::create_dir_all(home.join("auth")).unwrap();
     let victim = folder.path().join("victim");
     let text = r#"{"mine":1}"#;
-    let planted = ["auth/secrets.json", "auth/needs-auth.json", "cache/catalogue/srv.catalogue"];
-    for name in planted {
-        symlink(&victim, home.join(name)).unwrap();
+    let planted = ["auth/secrets.json", "auth/needs-auth.json"].map(|name| home.join(name));
+    for path in &planted {
+        symlink(&victim, path).unwrap();
     }
     fs::write(&victim, text).unwrap();
     fs::set_permissions(&victim, fs::Permissions::from_mode(0o644)).unwrap();
-    live(&home).await;
+    let server = server().await;
+    live(&home, &server).await;
+    // An attacker who knows the entry can compute the name of the catalogue.
+    let catalogue = catalogue(&home);
+    fs::remove_file(&catalogue).unwrap();
+    symlink(&victim, &catalogue).unwrap();
+    live(&home, &server).await;
     assert_eq!(fs::read_to_string(&victim).unwrap(), text);
     assert_eq!(mode(&victim), 0o644);
-    for name in ["auth/secrets.json", "auth/needs-auth.json", "cache/catalogue/srv.catalogue"] {
-        let path = home.join(name);
-        assert!(!path.is_symlink() && mode(&path) == 0o600, "{name}");
+    for path in planted.iter().chain([&catalogue]) {
+        assert!(!path.is_symlink() && mode(path) == 0o600, "{}", path.display());
     }
 }
 
 #[tokio::test]
-async fn secrets_that_others_could_read_are_closed_to_them() {
+async fn permissions_of_readable_secret_files_are_tightened() {
     let folder = tempfile::tempdir().unwrap();
     let auth = folder.path().join("auth");
     fs::create_dir(&auth).unwrap();
@@ -149,7 +167,7 @@ async fn secrets_that_others_could_read_are_closed_to_them() {
 }
 
 #[tokio::test]
-async fn a_file_of_the_user_keeps_the_mode_that_the_user_gave_it() {
+async fn user_files_keep_their_mode() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("mcp.json");
     fs::write(&path, r#"{"mcpServers":{}}"#).unwrap();

@@ -1,6 +1,6 @@
-//! Every URL that a foreign party can have us fetch, times every place it may lead to.
+//! Server-side request forgery: every URL that a foreign party supplies, with every forbidden target.
 //!
-//! Connections are judged, counted and never made to anything but this machine.
+//! Connections are checked and counted; none leaves this machine.
 
 mod documents;
 mod links;
@@ -8,9 +8,9 @@ mod pages;
 mod skills;
 mod trap;
 
-/// Places that no server on the internet may lead us to. `PORT` is a listener of ours.
+/// Targets that a server on the internet must not make us connect to. `PORT` is a listener of the test.
 const FORBIDDEN: &[&str] = &[
-    // This machine, in every spelling.
+    // This machine, in every notation.
     "https://127.0.0.1:PORT/x",
     "https://localhost:PORT/x",
     "https://LOCALHOST.:PORT/x",
@@ -23,7 +23,7 @@ const FORBIDDEN: &[&str] = &[
     "https://[0:0:0:0:0:ffff:127.0.0.1]:PORT/x",
     "https://[::ffff:7f00:1]:PORT/x",
     "https://here.test:PORT/x",
-    // Networks of somebody's own.
+    // Private networks.
     "https://10.0.0.1/x",
     "https://172.16.0.1/x",
     "https://192.168.1.1/x",
@@ -34,7 +34,7 @@ const FORBIDDEN: &[&str] = &[
     "https://[64:ff9b::a00:1]/x",
     "https://inside.test/x",
     "https://both.test/x",
-    // Neighbours on the wire, and the metadata services of clouds.
+    // Link-local addresses and the metadata services of clouds.
     "https://169.254.169.254/latest",
     "https://2852039166/latest",
     "https://[fe80::1]/x",

@@ -1,18 +1,18 @@
-//! What a client sees of a server, whichever way it came and whichever era it is of.
+//! Server features that work the same over every transport and in both eras.
 
 use std::{
     collections::BTreeMap,
     sync::{Arc, Mutex},
 };
 
-use mcp_bridge::{
-    BoxFuture, Call, RawJson, ServeError, ServeOptions, ServedTool, ToolOutcome, ToolServer,
-    ToolSpec,
-};
+use mcp_bridge::{RawJson, ToolOutcome, ToolSpec, tool::BoxFuture};
 use mcp_client::{
-    CallError, CallOptions, Client, ClientOptions, CompletionTarget, Era, EraChoice, ListenFilter,
-    LogLevel, ServerEvent,
+    CallError, CallOptions, Client, ClientOptions, EraChoice, ServerEvent,
+    request::{CompletionTarget, ListenFilter},
+    rpc::Failure,
+    types::{Era, LogLevel},
 };
+use mcp_server::{Call, ServeError, ServeOptions, ServedTool, ToolServer};
 use mcp_tests::{call, soon};
 use serde_json::json;
 use tokio::sync::mpsc;
@@ -20,7 +20,7 @@ use tokio::sync::mpsc;
 use super::{guests, http, listen};
 
 #[tokio::test]
-async fn everything_is_listed_called_read_and_completed() {
+async fn tools_resources_prompts_and_completions_work() {
     for guest in guests().await {
         let (name, client) = (&guest.name, &guest.client);
         let tools = client.list_tools().await.unwrap();
@@ -32,7 +32,9 @@ async fn everything_is_listed_called_read_and_completed() {
         let failed = client.call_tool("test_error_handling", &()).await.unwrap();
         assert!(failed.is_error, "{name}");
         let unknown = client.call_tool("no_such_tool", &()).await;
-        let Err(CallError::Rejected(error)) = unknown else { panic!("{name}: {unknown:?}") };
+        let Err(CallError::Failed { failure: Failure::Rejected(error), .. }) = unknown else {
+            panic!("{name}: {unknown:?}")
+        };
         assert_eq!(error.code, -32602, "{name}");
         let region = call(client, "test_header_param", json!({"region": "été"})).await.text();
         assert_eq!(region, r#"region: "été""#, "{name}");
@@ -42,7 +44,9 @@ async fn everything_is_listed_called_read_and_completed() {
         let read = client.read_resource("test://template/7/data").await.unwrap();
         assert!(read.contents[0].text.as_ref().unwrap().contains("Data for ID: 7"), "{name}");
         let gone = client.read_resource("test://gone").await;
-        let Err(CallError::Rejected(error)) = gone else { panic!("{name}: {gone:?}") };
+        let Err(CallError::Failed { failure: Failure::Rejected(error), .. }) = gone else {
+            panic!("{name}: {gone:?}")
+        };
         let code = if client.era() == Era::Modern { -32602 } else { -32002 };
         assert_eq!(error.code, code, "{name}");
 
@@ -58,7 +62,7 @@ async fn everything_is_listed_called_read_and_completed() {
 }
 
 #[tokio::test]
-async fn a_tool_asks_its_client_and_goes_on_with_the_answers() {
+async fn tool_elicits_from_its_client_and_continues() {
     for guest in guests().await {
         let (name, client) = (&guest.name, &guest.client);
         let ask = async |tool: &str| call(client, tool, json!({})).await.text();
@@ -75,9 +79,9 @@ async fn a_tool_asks_its_client_and_goes_on_with_the_answers() {
 }
 
 #[tokio::test]
-async fn a_tool_that_needs_what_the_client_lacks_says_so_in_the_way_of_its_era() {
+async fn missing_client_capability_is_reported_as_each_era_requires() {
     let server = mcp_tests::served::everything();
-    let url = listen(&server, mcp_bridge::HttpServeOptions::default()).await;
+    let url = listen(&server, mcp_server::http::HttpServeOptions::default()).await;
     for era in [EraChoice::Legacy, EraChoice::Modern] {
         let mut options = ClientOptions::default();
         options.era = era;
@@ -87,7 +91,10 @@ async fn a_tool_that_needs_what_the_client_lacks_says_so_in_the_way_of_its_era()
             (EraChoice::Legacy, Ok(result)) => {
                 assert!(result.is_error && result.text().contains("sampling"));
             }
-            (EraChoice::Modern, Err(CallError::Rejected(error))) => {
+            (
+                EraChoice::Modern,
+                Err(CallError::Failed { failure: Failure::Rejected(error), .. }),
+            ) => {
                 assert_eq!(error.code, -32021);
                 let data = error.data.unwrap();
                 assert_eq!(data.as_str(), r#"{"requiredCapabilities":{"sampling":{}}}"#);
@@ -106,7 +113,7 @@ async fn progress_and_logs_arrive_while_the_call_runs() {
         let mut options = CallOptions::default();
         options.on_progress = Some(Arc::new(move |step| ear.lock().unwrap().push(step.progress)));
         let call = client.call_tool("test_tool_with_progress", &()).with(options);
-        soon("progress", async { call.await }).await.unwrap();
+        soon("progress", call).await.unwrap();
         assert_eq!(*heard.lock().unwrap(), [0.0, 50.0, 100.0], "{name}");
         if client.era() == Era::Legacy {
             client.call_tool("test_tool_with_logging", &()).await.unwrap();
@@ -136,7 +143,7 @@ async fn changes_are_told_to_those_who_listen() {
     }
 }
 
-/// Tells when it begins and when it is dropped.
+/// A tool that reports when its call begins and when it is dropped.
 struct Endless(ToolSpec, mpsc::UnboundedSender<&'static str>);
 
 struct Leaves(mpsc::UnboundedSender<&'static str>);
@@ -164,11 +171,11 @@ impl ServedTool for Endless {
 }
 
 #[tokio::test]
-async fn a_call_that_is_given_up_ends_at_the_server_too() {
+async fn dropped_call_ends_at_the_server_too() {
     let (news, mut heard) = mpsc::unbounded_channel();
     let server = ToolServer::new(ServeOptions::new("patient", "1"));
     server.add_served_tool(Arc::new(Endless(ToolSpec::new("endless", "Never ends."), news)));
-    let url = listen(&server, mcp_bridge::HttpServeOptions::default()).await;
+    let url = listen(&server, mcp_server::http::HttpServeOptions::default()).await;
     let ways: [Box<dyn mcp_transport::Connect>; 2] =
         [Box::new(server.in_process()), Box::new(http(&url))];
     for way in &ways {
@@ -186,7 +193,7 @@ async fn a_call_that_is_given_up_ends_at_the_server_too() {
 }
 
 #[tokio::test]
-async fn long_lists_come_in_pages() {
+async fn long_lists_are_paged() {
     let mut options = ServeOptions::new("long", "1");
     options.page_size = 7;
     let server = ToolServer::new(options);

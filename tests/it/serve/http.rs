@@ -1,9 +1,9 @@
-//! What is only seen of a server over HTTP: who is let in, what becomes of sessions, and of bytes that make no sense.
+//! HTTP behaviour of the server: authorization, sessions and invalid requests.
 
-use mcp_bridge::HttpServeOptions;
 use mcp_client::{Client, ClientOptions, EraChoice};
+use mcp_server::http::HttpServeOptions;
 use mcp_tests::{served, soon};
-use mcp_transport::{Http, HttpClient, HttpClientOptions, HttpOptions};
+use mcp_transport::{Http, HttpClient, HttpOptions, net::HttpClientOptions};
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
     net::TcpStream,
@@ -11,11 +11,13 @@ use tokio::{
 
 use super::listen;
 
-const BOTH: &str = "Accept: application/json, text/event-stream\r\nContent-Type: application/json";
-const HELLO: &str = r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"raw","version":"1"}}}"#;
+pub(super) const BOTH: &str =
+    "Accept: application/json, text/event-stream\r\nContent-Type: application/json";
+const TOKEN: &str = "a-token-of-26-characters-x";
+pub(super) const HELLO: &str = r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"raw","version":"1"}}}"#;
 
-/// Sends one request as it is written, and returns the whole response.
-async fn send(url: &str, method: &str, headers: &str, body: &str) -> String {
+/// Sends one request verbatim, and returns the whole response.
+pub(super) async fn send(url: &str, method: &str, headers: &str, body: &str) -> String {
     let rest = url.strip_prefix("http://").unwrap();
     let (host, path) = rest.split_once('/').unwrap();
     let given = headers.lines().any(|line| line.to_ascii_lowercase().starts_with("host:"));
@@ -28,22 +30,22 @@ async fn send(url: &str, method: &str, headers: &str, body: &str) -> String {
     let mut stream = TcpStream::connect(host).await.unwrap();
     stream.write_all(text.as_bytes()).await.unwrap();
     let mut response = Vec::new();
-    // A server that refuses a body may close before it has read it all.
+    // A server that rejects a body may close before it has read all of it.
     let _ = soon("a response", stream.read_to_end(&mut response)).await;
     String::from_utf8_lossy(&response).into_owned()
 }
 
-fn status(response: &str) -> &str {
+pub(super) fn status(response: &str) -> &str {
     response.split(' ').nth(1).unwrap_or("none")
 }
 
-fn session_of(response: &str) -> &str {
+pub(super) fn session_of(response: &str) -> &str {
     let line = response.lines().find(|line| line.starts_with("mcp-session-id: "));
     line.and_then(|line| line.split(": ").nth(1)).expect("a session")
 }
 
 #[tokio::test]
-async fn strangers_are_turned_away() {
+async fn requests_with_a_foreign_host_or_origin_are_rejected() {
     let url = listen(&served::everything(), HttpServeOptions::default()).await;
     for (headers, expected) in [
         ("Host: evil.example.com", "403"),
@@ -58,18 +60,19 @@ async fn strangers_are_turned_away() {
 }
 
 #[tokio::test]
-async fn a_token_is_asked_for_where_there_is_one() {
+async fn configured_token_is_required() {
     let mut options = HttpServeOptions::default();
-    options.bearer = Some("s3cret".into());
+    options.bearer = Some(TOKEN.parse().unwrap());
     let url = listen(&served::everything(), options).await;
     let refused = send(&url, "POST", BOTH, HELLO).await;
     assert_eq!(status(&refused), "401");
     assert!(refused.contains("www-authenticate: Bearer"), "{refused}");
-    let wrong = send(&url, "POST", &format!("Authorization: Bearer s3cre\r\n{BOTH}"), HELLO).await;
+    let wrong =
+        send(&url, "POST", &format!("Authorization: Bearer {TOKEN}x\r\n{BOTH}"), HELLO).await;
     assert_eq!(status(&wrong), "401");
     for era in [EraChoice::Legacy, EraChoice::Modern] {
         let mut way = HttpOptions::new(&url);
-        way.headers = vec![("authorization".into(), "Bearer s3cret".into())];
+        way.headers = vec![("authorization".into(), format!("Bearer {TOKEN}"))];
         let mut pool = HttpClientOptions::default();
         pool.proxy_from_environment = false;
         let way = Http::new(HttpClient::with_options(&pool).unwrap(), way);
@@ -81,7 +84,7 @@ async fn a_token_is_asked_for_where_there_is_one() {
 }
 
 #[tokio::test]
-async fn what_makes_no_sense_has_a_status_of_its_own() {
+async fn invalid_requests_get_specific_statuses() {
     let url = listen(&served::everything(), HttpServeOptions::default()).await;
     let json = "Content-Type: application/json";
     let elsewhere = url.replace("/mcp", "/other");
@@ -115,17 +118,19 @@ async fn what_makes_no_sense_has_a_status_of_its_own() {
 }
 
 #[tokio::test]
-async fn a_session_ends_when_its_client_says_so_and_there_are_only_so_many() {
+async fn sessions_are_limited_and_end_on_delete() {
     let mut options = HttpServeOptions::default();
     options.max_sessions = 1;
     let url = listen(&served::everything(), options).await;
     let opened = send(&url, "POST", BOTH, HELLO).await;
     let id = session_of(&opened);
     assert!(id.len() >= 32 && id.bytes().all(|byte| (0x21..=0x7e).contains(&byte)));
+    let headers = format!("{BOTH}\r\nMcp-Session-Id: {id}");
+    let initialized = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
+    assert_eq!(status(&send(&url, "POST", &headers, initialized).await), "202");
     let full = send(&url, "POST", BOTH, HELLO).await;
     assert_eq!(status(&full), "503");
     assert!(full.contains("retry-after: "), "{full}");
-    let headers = format!("{BOTH}\r\nMcp-Session-Id: {id}");
     let ping = r#"{"jsonrpc":"2.0","id":2,"method":"ping"}"#;
     assert_eq!(status(&send(&url, "POST", &headers, ping).await), "200");
     assert_eq!(status(&send(&url, "DELETE", &headers, "").await), "204");
@@ -134,7 +139,7 @@ async fn a_session_ends_when_its_client_says_so_and_there_are_only_so_many() {
 }
 
 #[tokio::test]
-async fn a_stream_that_was_left_goes_on_where_it_was() {
+async fn stream_is_resumed_after_its_last_event() {
     let url = listen(&served::everything(), HttpServeOptions::default()).await;
     let opened = send(&url, "POST", BOTH, HELLO).await;
     let session = format!("Mcp-Session-Id: {}", session_of(&opened));
@@ -147,7 +152,7 @@ async fn a_stream_that_was_left_goes_on_where_it_was() {
     let back = format!("Accept: text/event-stream\r\n{session}\r\nLast-Event-ID: {id}");
     let rest = send(&url, "GET", &back, "").await;
     assert!(rest.contains("Reconnection test completed"), "{rest}");
-    // Once more, as if the answer had been lost on the way.
+    // Once more, as if the response had been lost.
     let again = send(&url, "GET", &back, "").await;
     assert!(again.contains("Reconnection test completed"), "{again}");
     let unknown = format!("Accept: text/event-stream\r\n{session}\r\nLast-Event-ID: 99.0");
@@ -155,7 +160,7 @@ async fn a_stream_that_was_left_goes_on_where_it_was() {
 }
 
 #[tokio::test]
-async fn batches_are_for_the_one_revision_that_has_them() {
+async fn batches_are_accepted_in_2025_03_26_only() {
     let url = listen(&served::everything(), HttpServeOptions::default()).await;
     let pings =
         r#"[{"jsonrpc":"2.0","id":2,"method":"ping"},{"jsonrpc":"2.0","id":3,"method":"ping"}]"#;
@@ -171,7 +176,7 @@ async fn batches_are_for_the_one_revision_that_has_them() {
 }
 
 #[tokio::test]
-async fn a_state_works_once_and_only_for_its_own_request() {
+async fn request_state_works_once_and_only_for_its_own_request() {
     let url = listen(&served::everything(), HttpServeOptions::default()).await;
     let ask = async |tool: &str, rest: &str| {
         let meta = r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{"elicitation":{}}}"#;

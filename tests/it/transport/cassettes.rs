@@ -1,9 +1,11 @@
-//! What was recorded plays again.
+//! Recorded sessions can be replayed.
 
 use mcp_jsonrpc::{Message, RawJson, Request};
 use mcp_transport::{
-    CloseReason, Connect as _, InProcess, Stdio, StdioOptions,
-    testing::{Cassette, Fault, Faulty, Plan, Recorder, Replay, When, parity},
+    Connect as _, InProcess, Stdio, StdioOptions,
+    diagnostics::CloseReason,
+    record::{Cassette, Recorder, Replay},
+    testing::{Fault, Faulty, Plan, When, parity},
 };
 use proptest::prelude::*;
 use serde_json::json;
@@ -14,8 +16,8 @@ fn scenario(name: &str) -> &'static parity::Scenario {
     parity::scenarios().iter().find(|scenario| scenario.name == name).unwrap()
 }
 
-/// Records a scenario over a real process, keeps the cassette as text, and plays it over that.
-async fn plays_again(name: &str) {
+/// Records a scenario with a real process, serializes the recording, and runs the scenario against its replay.
+async fn check_replay(name: &str) {
     let stdio = Stdio::new(StdioOptions::new(env!("CARGO_BIN_EXE_parity-server")));
     let recorder = Recorder::new(stdio);
     scenario(name).run(&recorder).await.unwrap();
@@ -26,33 +28,33 @@ async fn plays_again(name: &str) {
 }
 
 #[tokio::test]
-async fn calls_and_answers_play_again() {
-    plays_again("echo_comes_back").await;
-    plays_again("answers_find_their_calls").await;
+async fn requests_and_responses_are_replayed() {
+    check_replay("echo_comes_back").await;
+    check_replay("answers_find_their_calls").await;
 }
 
 #[tokio::test]
-async fn answers_out_of_order_play_again_in_that_order() {
-    plays_again("later_calls_may_be_answered_first").await;
+async fn responses_out_of_order_are_replayed_in_that_order() {
+    check_replay("calls_may_be_answered_out_of_order").await;
 }
 
 #[tokio::test]
-async fn questions_of_the_server_play_again() {
-    plays_again("servers_may_ask_too").await;
+async fn server_requests_are_replayed() {
+    check_replay("servers_may_ask_too").await;
 }
 
 #[tokio::test]
-async fn two_connections_play_again() {
-    plays_again("two_connections_are_two_servers").await;
+async fn two_connections_are_replayed() {
+    check_replay("two_connections_are_two_servers").await;
 }
 
 #[tokio::test]
-async fn the_end_of_a_server_plays_again() {
-    plays_again("a_server_that_closes_its_output_is_reported").await;
+async fn server_exit_is_replayed() {
+    check_replay("a_server_that_closes_its_output_is_reported").await;
 }
 
 #[tokio::test]
-async fn a_close_on_request_waits_for_the_request() {
+async fn recorded_close_waits_for_its_request() {
     let replay = Replay::new(r#"{"link":1,"end":"requested"}"#.parse().unwrap());
     let mut host = Host::open(&replay).await;
     host.tell("hello", &json!({}));
@@ -62,7 +64,7 @@ async fn a_close_on_request_waits_for_the_request() {
 }
 
 #[tokio::test]
-async fn what_was_never_recorded_is_refused_and_the_rest_goes_on() {
+async fn unrecorded_request_is_rejected_and_others_are_answered() {
     let cassette = r#"
         {"link":1,"out":{"jsonrpc":"2.0","id":1,"method":"ping","params":{}}}
         {"link":1,"in":{"jsonrpc":"2.0","id":1,"result":{}}}
@@ -76,7 +78,7 @@ async fn what_was_never_recorded_is_refused_and_the_rest_goes_on() {
 }
 
 #[tokio::test]
-async fn a_connection_too_many_is_refused() {
+async fn connection_beyond_the_recording_is_refused() {
     let replay = Replay::new(r#"{"link":1,"end":"ended"}"#.parse().unwrap());
     replay.connect().await.unwrap();
     let error = replay.connect().await.unwrap_err();
@@ -84,7 +86,7 @@ async fn a_connection_too_many_is_refused() {
 }
 
 #[tokio::test]
-async fn members_of_params_may_come_in_another_order() {
+async fn params_match_in_any_member_order() {
     let cassette = r#"
         {"link":1,"out":{"jsonrpc":"2.0","id":1,"method":"m","params":{"a":1,"b":[2.0, {}]}}}
         {"link":1,"in":{"jsonrpc":"2.0","id":1,"result":{}}}
@@ -97,7 +99,7 @@ async fn members_of_params_may_come_in_another_order() {
 }
 
 #[tokio::test]
-async fn what_was_lost_is_recorded_with_its_reason() {
+async fn lost_requests_are_recorded_with_their_reason() {
     let mut options = mcp_transport::InProcessOptions::default();
     options.max_message = 100;
     let recorder = Recorder::new(InProcess::with_options(parity::serve, options));
@@ -110,7 +112,7 @@ async fn what_was_lost_is_recorded_with_its_reason() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn no_answer_is_recorded_before_its_request() {
+async fn response_is_not_recorded_before_its_request() {
     const CALLS: i64 = 500;
     let recorder = Recorder::new(InProcess::new(parity::serve));
     let mut host = Host::open(&recorder).await;
@@ -142,7 +144,7 @@ async fn recorders_and_faults_wrap_each_other() {
 }
 
 #[test]
-fn a_broken_cassette_names_its_line() {
+fn invalid_recording_names_its_line() {
     let problem = |text: &str| text.parse::<Cassette>().unwrap_err().to_string();
     assert_eq!(problem("\n# a comment\n{"), "line 3 of the cassette: not JSON");
     assert_eq!(
@@ -160,7 +162,7 @@ fn a_broken_cassette_names_its_line() {
 }
 
 #[test]
-fn failures_of_every_kind_survive_being_text() {
+fn failures_round_trip_through_text() {
     let text = concat!(
         r#"{"link":1,"lost":"a\"b","delivery":"not-sent","reason":"no \"way\""}"#,
         "\n",
@@ -181,12 +183,12 @@ fn failures_of_every_kind_survive_being_text() {
 
 proptest! {
     #[test]
-    fn no_text_makes_a_cassette_panic(text in ".{0,200}") {
+    fn arbitrary_text_does_not_panic(text in ".{0,200}") {
         let _ = text.parse::<Cassette>();
     }
 
     #[test]
-    fn messages_survive_being_recorded(
+    fn messages_round_trip_through_a_recording(
         text in ".{0,60}",
         method in "[a-z/]{1,20}",
         number: i64,

@@ -1,4 +1,4 @@
-//! Links that go wrong as planned, over a server in this process and a paused clock.
+//! Fault injection on links, with an in-process server and a paused clock.
 
 use std::{
     sync::{
@@ -9,7 +9,8 @@ use std::{
 };
 
 use mcp_transport::{
-    CloseReason, InProcess, Link, SendError,
+    InProcess, Link, SendError,
+    diagnostics::CloseReason,
     testing::{Fault, Faulty, Plan, When, parity},
 };
 use proptest::prelude::*;
@@ -24,7 +25,7 @@ async fn host(plan: Plan) -> Host {
     Host::open(&Faulty::new(InProcess::new(parity::serve), plan)).await
 }
 
-/// A host with the plan, that has asked for echoes 1, 2 and 3.
+/// A host with this plan that has sent echo requests 1, 2 and 3.
 async fn three_echoes(plan: Plan) -> Host {
     let host = host(plan).await;
     for id in 1..=3 {
@@ -34,7 +35,7 @@ async fn three_echoes(plan: Plan) -> Host {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_delayed_message_comes_later_and_others_behind_it() {
+async fn delayed_message_delays_those_behind_it() {
     let start = Instant::now();
     let mut host = three_echoes(Plan::new().incoming(When::Nth(2), Fault::Delay(SECOND))).await;
     assert_eq!(host.next().await, "1");
@@ -44,7 +45,7 @@ async fn a_delayed_message_comes_later_and_others_behind_it() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_request_delayed_on_its_way_out_is_answered_later() {
+async fn delayed_request_is_answered_later() {
     let start = Instant::now();
     let method = When::Method("parity/echo".into());
     let mut host = host(Plan::new().outgoing(method, Fault::Delay(SECOND))).await;
@@ -54,7 +55,7 @@ async fn a_request_delayed_on_its_way_out_is_answered_later() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_delayed_request_is_still_sent_when_we_close() {
+async fn delayed_request_is_still_sent_on_close() {
     let mut host = host(Plan::new().outgoing(When::Nth(1), Fault::Delay(SECOND))).await;
     let ticket = host.ask(1, "parity/echo", &json!({}));
     host.outlet.close();
@@ -65,28 +66,28 @@ async fn a_delayed_request_is_still_sent_when_we_close() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_dropped_message_is_gone_alone() {
+async fn dropped_message_does_not_affect_others() {
     let mut host = three_echoes(Plan::new().outgoing(When::Nth(2), Fault::Drop)).await;
     assert_eq!(host.words(2).await, ["1", "3"]);
     assert!(host.is_quiet(SECOND).await);
-    // To whoever sent it, it has left.
+    // For the sender, the message was flushed.
     assert_eq!(host.close().await.flushed, 3);
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_duplicate_comes_twice() {
+async fn duplicated_message_arrives_twice() {
     let mut host = three_echoes(Plan::new().incoming(When::Nth(2), Fault::Duplicate)).await;
     assert_eq!(host.words(4).await, ["1", "2", "2", "3"]);
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_request_sent_twice_is_answered_twice() {
+async fn duplicated_request_is_answered_twice() {
     let mut host = three_echoes(Plan::new().outgoing(When::Nth(1), Fault::Duplicate)).await;
     assert_eq!(host.words(4).await, ["1", "1", "2", "3"]);
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_reordered_message_changes_places_with_the_next() {
+async fn reordered_message_is_swapped_with_the_next() {
     let mut host = three_echoes(Plan::new().incoming(When::Nth(1), Fault::Reorder)).await;
     assert_eq!(host.words(3).await, ["2", "1", "3"]);
     let mut host = three_echoes(Plan::new().outgoing(When::Nth(2), Fault::Reorder)).await;
@@ -94,7 +95,7 @@ async fn a_reordered_message_changes_places_with_the_next() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_close_waits_for_no_next_message() {
+async fn close_does_not_wait_for_a_reordered_successor() {
     let mut host = three_echoes(Plan::new().outgoing(When::Nth(3), Fault::Reorder)).await;
     host.outlet.close();
     let (words, report) = host.end().await;
@@ -103,7 +104,7 @@ async fn a_close_waits_for_no_next_message() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_answer_is_of_the_method_of_its_request() {
+async fn response_has_the_method_of_its_request() {
     let method = When::Method("parity/report".into());
     let mut host = host(Plan::new().incoming(method, Fault::Drop)).await;
     host.ask(1, "parity/report", &json!({}));
@@ -113,7 +114,7 @@ async fn an_answer_is_of_the_method_of_its_request() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_corrupted_message_is_counted_unless_it_still_is_one() {
+async fn corrupted_message_is_counted_unless_still_valid() {
     let flips = 8;
     let mut host = three_echoes(Plan::new().incoming(When::Nth(2), Fault::Corrupt(flips))).await;
     assert_eq!(host.words(2).await, ["1", "3"]);
@@ -122,7 +123,7 @@ async fn a_corrupted_message_is_counted_unless_it_still_is_one() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_planned_close_looks_like_a_server_that_went_away() {
+async fn planned_close_looks_like_a_server_exit() {
     let mut host = three_echoes(Plan::new().incoming(When::Nth(2), Fault::Close)).await;
     let (words, report) = host.end().await;
     assert_eq!(words, ["1"]);
@@ -132,7 +133,7 @@ async fn a_planned_close_looks_like_a_server_that_went_away() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_close_on_the_way_out_refuses_what_follows() {
+async fn outgoing_close_rejects_later_messages() {
     let mut host = host(Plan::new().outgoing(When::Nth(2), Fault::Close)).await;
     host.ask(1, "parity/echo", &json!({}));
     assert_eq!(host.next().await, "1");
@@ -142,7 +143,7 @@ async fn a_close_on_the_way_out_refuses_what_follows() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_half_open_link_takes_everything_and_gives_nothing() {
+async fn half_open_link_accepts_messages_and_delivers_none() {
     let mut host = three_echoes(Plan::new().incoming(When::Nth(2), Fault::HalfOpen)).await;
     assert_eq!(host.next().await, "1");
     host.ask(4, "parity/die", &json!({}));
@@ -152,7 +153,7 @@ async fn a_half_open_link_takes_everything_and_gives_nothing() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_link_half_open_on_the_way_out_still_listens() {
+async fn outgoing_half_open_link_still_receives() {
     let mut host = host(Plan::new().outgoing(When::Nth(2), Fault::HalfOpen)).await;
     host.ask(1, "parity/flood", &json!({ "count": 2 }));
     host.ask(2, "parity/echo", &json!({}));
@@ -161,7 +162,7 @@ async fn a_link_half_open_on_the_way_out_still_listens() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_stalled_link_shows_back_pressure() {
+async fn stalled_link_applies_back_pressure() {
     let mut host = three_echoes(Plan::new().incoming(When::Nth(2), Fault::Stall)).await;
     assert_eq!(host.next().await, "1");
     assert!(host.is_quiet(SECOND).await);
@@ -182,11 +183,11 @@ async fn a_stalled_link_shows_back_pressure() {
     let report = host.close().await;
     room.await.unwrap();
     assert_eq!(report.reason, CloseReason::Requested);
-    assert_eq!(report.flushed, 3, "what was taken while it stalled has not left");
+    assert_eq!(report.flushed, 3, "messages accepted while stalled were not flushed");
 }
 
 #[tokio::test(start_paused = true)]
-async fn whoever_floods_a_delayed_link_has_to_wait() {
+async fn sender_to_a_delayed_link_is_blocked() {
     let sent = Arc::new(AtomicUsize::new(0));
     let counter = sent.clone();
     let flood = InProcess::new(move |link: Link| {
@@ -211,7 +212,7 @@ async fn whoever_floods_a_delayed_link_has_to_wait() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn every_connection_starts_the_plan_anew() {
+async fn each_connection_restarts_the_plan() {
     let plan = Plan::new().incoming(When::Nth(1), Fault::Drop);
     let faulty = Faulty::new(InProcess::new(parity::serve), plan);
     for _ in 0..2 {
@@ -249,10 +250,10 @@ proptest! {
         cases: 96, failure_persistence: None, ..ProptestConfig::default()
     })]
 
-    /// Whatever goes wrong, nobody is left waiting once we have closed, tickets grow, and the
-    /// report claims no more than was sent.
+    /// Under any plan, no caller is left waiting after a close, tickets grow, and the report claims no more
+    /// messages than were sent.
     #[test]
-    fn every_plan_comes_to_an_end(
+    fn every_plan_terminates(
         outgoing in prop::collection::vec((when(), fault()), 0..4),
         incoming in prop::collection::vec((when(), fault()), 0..4),
         seed: u64,
@@ -286,9 +287,9 @@ proptest! {
         prop_assert!(flushed <= last);
     }
 
-    /// A message that was text, in whatever pieces, is the same message.
+    /// A message that is serialized and split in pieces is decoded to the same message.
     #[test]
-    fn splitting_changes_nothing(size in 1..200usize, text in ".{0,200}") {
+    fn splitting_preserves_messages(size in 1..200usize, text in ".{0,200}") {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         runtime.block_on(async {
             let split = Fault::Split(size);

@@ -1,15 +1,15 @@
-//! The one place where these tests touch a link.
+//! The helper through which these tests use a link.
 
 use std::{collections::VecDeque, future::poll_fn, sync::Arc, time::Duration};
 
 use mcp_jsonrpc::{Message, Notification, RawJson, Request};
-use mcp_transport::{CloseReport, Connect, Inbound, Inlet, Link, Outlet, SendError};
+use mcp_transport::{Connect, Inbound, Inlet, Link, Outlet, SendError, diagnostics::CloseReport};
 use serde_json::Value;
 
-/// Reaching this is a deadlock, not a slow machine.
+/// Reaching this limit means a deadlock, not a slow machine.
 const TOO_LONG: Duration = Duration::from_secs(60);
 
-/// A host driven by hand.
+/// A host that is driven by hand.
 pub(super) struct Host {
     pub(super) outlet: Arc<dyn Outlet>,
     inlet: Box<dyn Inlet>,
@@ -39,7 +39,7 @@ impl Host {
         self.try_ask(id, method, params).unwrap()
     }
 
-    /// A request with an id and a method that are text of any length.
+    /// Sends a request whose id and method are strings of any length.
     pub(super) fn ask_as(&self, id: &str, method: &str) {
         let request = Request::new(id, method.to_owned(), None);
         self.outlet.send(Message::Request(request)).unwrap();
@@ -50,7 +50,7 @@ impl Host {
         self.outlet.send(Message::Notification(Notification::new(method, Some(params)))).unwrap()
     }
 
-    /// What arrives next, as a word: the id of an answer, or the method.
+    /// The next message as a word: the id of a response, or the method.
     pub(super) async fn next(&mut self) -> String {
         match self.next_or_end().await {
             Ok(inbound) => word(&inbound),
@@ -76,7 +76,7 @@ impl Host {
         words
     }
 
-    /// Whether nothing at all happens for `time`, by a paused clock.
+    /// Whether no message arrives for `time` of the paused clock.
     pub(super) async fn is_quiet(&mut self, time: Duration) -> bool {
         assert!(self.arrived.is_empty());
         let mut batch = Vec::new();
@@ -84,7 +84,7 @@ impl Host {
         tokio::time::timeout(time, poll).await.is_err() && batch.is_empty()
     }
 
-    /// The report of the end, and the words before it.
+    /// The close report, and the words of the messages before it.
     pub(super) async fn end(&mut self) -> (Vec<String>, Box<CloseReport>) {
         let mut words = Vec::new();
         loop {

@@ -1,11 +1,11 @@
-//! Servers in this process, and pairs of ends.
+//! In-process servers and linked pairs.
 
 use std::{future::poll_fn, sync::Arc, time::Duration};
 
 use mcp_jsonrpc::{Message, Notification};
 use mcp_transport::{
-    CloseReason, Connect as _, InProcess, InProcessOptions, Link, SendError, Trouble, pair,
-    testing::parity,
+    Connect as _, FailureCause, InProcess, InProcessOptions, Link, SendError,
+    diagnostics::CloseReason, pair, testing::parity,
 };
 use serde_json::json;
 use tokio::{sync::Notify, time::Instant};
@@ -16,7 +16,7 @@ fn hello() -> Message {
     Message::Notification(Notification::new("hello", None))
 }
 
-/// Tells when a task's state is dropped, which is when the task is over.
+/// Notifies when a task's state is dropped, which is when the task has ended.
 struct Gone(Arc<Notify>);
 
 impl Drop for Gone {
@@ -29,7 +29,7 @@ async fn is_over(gone: &Notify) {
     tokio::time::timeout(Duration::from_secs(60), gone.notified()).await.expect("it ends");
 }
 
-/// A server that listens to nobody.
+/// A server that ignores all messages and the close.
 fn stubborn() -> (InProcess, Arc<Notify>) {
     let gone = Arc::new(Notify::new());
     let told = gone.clone();
@@ -44,7 +44,7 @@ fn stubborn() -> (InProcess, Arc<Notify>) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_server_that_ignores_a_close_is_ended_in_time() {
+async fn in_process_server_that_ignores_close_is_dropped() {
     let (server, gone) = stubborn();
     let mut host = Host::open(&server).await;
     let start = Instant::now();
@@ -54,14 +54,14 @@ async fn a_server_that_ignores_a_close_is_ended_in_time() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_dropped_link_ends_its_server() {
+async fn dropped_link_ends_its_in_process_server() {
     let (server, gone) = stubborn();
     drop(server.connect().await.unwrap());
     is_over(&gone).await;
 }
 
 #[tokio::test]
-async fn a_panicking_server_is_a_failed_link() {
+async fn panic_of_an_in_process_server_fails_the_link() {
     let server = InProcess::new(|link: Link| {
         Box::pin(async move {
             let _kept = link;
@@ -70,11 +70,11 @@ async fn a_panicking_server_is_a_failed_link() {
     });
     let (_, report) = Host::open(&server).await.end().await;
     let reason = "the other end panicked".into();
-    assert_eq!(report.reason, CloseReason::Failed { trouble: Trouble::Other, reason });
+    assert_eq!(report.reason, CloseReason::Failed { cause: FailureCause::Other, reason });
 }
 
 #[tokio::test]
-async fn the_reason_tells_who_closed() {
+async fn close_reason_names_the_side_that_closed() {
     let (host, server) = pair();
     let (mut host, mut server) = (Host::over(host), Host::over(server));
     server.outlet.send(hello()).unwrap();
@@ -86,7 +86,7 @@ async fn the_reason_tells_who_closed() {
 }
 
 #[tokio::test]
-async fn what_may_still_be_received_counts_as_sent() {
+async fn messages_that_can_still_be_received_count_as_sent() {
     let (host, server) = pair();
     let (mut host, mut server) = (Host::over(host), Host::over(server));
     let ticket = host.outlet.send(hello()).unwrap();
@@ -95,7 +95,7 @@ async fn what_may_still_be_received_counts_as_sent() {
 }
 
 #[tokio::test]
-async fn what_nobody_can_receive_any_more_was_not_sent() {
+async fn messages_without_a_receiver_do_not_count_as_sent() {
     let (host, server) = pair();
     let mut host = Host::over(host);
     host.outlet.send(hello()).unwrap();
@@ -105,14 +105,14 @@ async fn what_nobody_can_receive_any_more_was_not_sent() {
 }
 
 #[tokio::test]
-async fn a_flood_nobody_reads_is_refused_before_memory_is_full() {
+async fn unread_flood_is_refused_at_the_queue_limit() {
     let (host, _server) = pair();
     let refused = (0..1_000_000).find_map(|_| host.outlet.send(hello()).err());
     assert!(matches!(refused, Some(SendError::Full { .. })), "{refused:?}");
 }
 
 #[tokio::test]
-async fn whoever_waits_for_room_learns_of_the_end() {
+async fn blocked_sender_is_woken_when_the_link_ends() {
     let (host, server) = pair();
     while host.outlet.send(hello()).is_ok() {}
     let outlet = host.outlet.clone();
@@ -126,7 +126,7 @@ async fn whoever_waits_for_room_learns_of_the_end() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_server_may_take_its_time_to_finish_after_a_close() {
+async fn in_process_server_may_finish_after_close() {
     let late = Duration::from_secs(1);
     let server = InProcess::new(move |link: Link| {
         Box::pin(async move {
@@ -143,7 +143,7 @@ async fn a_server_may_take_its_time_to_finish_after_a_close() {
 }
 
 #[tokio::test]
-async fn frames_of_both_directions_are_kept_in_order() {
+async fn recorded_frames_of_both_directions_are_in_order() {
     let mut host = Host::open(&InProcess::new(parity::serve)).await;
     host.ask(1, "parity/echo", &json!({}));
     host.next().await;

@@ -1,4 +1,4 @@
-//! Transports from outside: the parity suite, real processes, links to test with.
+//! Tests of the public transport API: the parity suite, real processes and test links.
 
 mod cassettes;
 mod faults;

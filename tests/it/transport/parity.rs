@@ -1,9 +1,10 @@
-//! The parity suite over every transport and wrapper there is.
+//! The parity suite over every transport and wrapper.
 
 use mcp_transport::{
     Connect, InProcess, InProcessOptions, Stdio, StdioOptions, Ws,
+    record::Recorder,
     testing::{
-        Fault, Faulty, Plan, Recorder, When,
+        Fault, Faulty, Plan, When,
         parity::{self, MAX_MESSAGE, MAX_QUEUED, Scenario},
     },
 };
@@ -31,7 +32,7 @@ fn in_process(through_text: bool) -> InProcess {
     InProcess::with_options(parity::serve, options)
 }
 
-/// Every message written as text and read again in small pieces, both ways.
+/// Serializes every message and delivers it in small pieces, in both directions.
 fn split() -> Plan {
     let split = Fault::Split(7);
     Plan::new().outgoing(When::Always, split).incoming(When::Always, split)
@@ -39,13 +40,13 @@ fn split() -> Plan {
 
 async fn play(name: &str, transport: &dyn Connect) {
     let scenario = parity::scenarios().iter().find(|scenario| scenario.name == name);
-    let scenario = scenario.unwrap_or_else(|| panic!("there is no scenario `{name}`"));
+    let scenario = scenario.unwrap_or_else(|| panic!("unknown scenario `{name}`"));
     if let Err(violation) = scenario.run(transport).await {
         panic!("{violation}");
     }
 }
 
-/// What a transport must have for this scenario, if anything.
+/// The capability a transport needs for this scenario, if any.
 fn need(scenario: &Scenario) -> &'static str {
     match (scenario.needs_text, scenario.needs_order, scenario.needs_channel) {
         (true, ..) => "text",
@@ -55,7 +56,7 @@ fn need(scenario: &Scenario) -> &'static str {
     }
 }
 
-/// A test for each scenario and transport, named `scenario::transport`.
+/// Defines a test for each scenario and transport, named `scenario::transport`.
 macro_rules! over_every_transport {
     ($($(#[$only:ident])? $scenario:ident,)*) => {
         $(mod $scenario {
@@ -63,7 +64,7 @@ macro_rules! over_every_transport {
         })*
 
         #[test]
-        fn every_scenario_is_played_wherever_it_can_be() {
+        fn every_scenario_runs_over_every_capable_transport() {
             let all: Vec<_> = parity::scenarios().iter().map(|s| (s.name, need(s))).collect();
             assert_eq!(all, [$((stringify!($scenario), concat!($(stringify!($only))?))),*]);
         }
@@ -124,7 +125,7 @@ over_every_transport! {
     second_answers_arrive_and_hurt_nobody,
     answers_to_nobody_arrive_and_hurt_nobody,
     batches_are_taken_apart,
-    #[order] later_calls_may_be_answered_first,
+    #[order] calls_may_be_answered_out_of_order,
     cancelled_call_frees_its_id,
     servers_may_ask_too,
     many_tasks_share_a_link,

@@ -1,4 +1,4 @@
-//! WebSocket servers, well behaved and not.
+//! WebSocket servers, valid and faulty.
 
 mod auth;
 mod ending;
@@ -11,11 +11,13 @@ mod upgrade;
 use std::{future::poll_fn, time::Duration};
 
 use mcp_jsonrpc::{Message, Notification, Request};
-use mcp_transport::{CloseReport, Connect as _, ConnectError, Inbound, Link, Ws, WsOptions};
+use mcp_transport::{
+    Connect as _, ConnectError, Inbound, Link, Ws, WsOptions, diagnostics::CloseReport,
+};
 
 pub(crate) use self::{parity::parity_server, server::bridge};
 
-/// Waits, but not for ever.
+/// Awaits `future` with a time limit.
 async fn soon<T>(future: impl Future<Output = T>) -> T {
     tokio::time::timeout(Duration::from_secs(20), future).await.expect("it takes too long")
 }
@@ -36,14 +38,14 @@ fn hello(text: &'static str) -> Inbound {
     Inbound::Message(Message::Notification(Notification::new(text, None)))
 }
 
-/// What arrives next, answers read.
+/// The next messages, with responses decoded.
 async fn receive(link: &mut Link) -> Result<Vec<Inbound>, Box<CloseReport>> {
     let mut batch = Vec::new();
     soon(poll_fn(|cx| link.inlet.poll_recv(cx, &mut batch))).await?;
     Ok(batch.into_iter().map(Inbound::read).collect())
 }
 
-/// As many as `count`.
+/// Receives `count` messages.
 async fn receive_all(link: &mut Link, count: usize) -> Vec<Inbound> {
     let mut all = Vec::new();
     while all.len() < count {
@@ -52,7 +54,7 @@ async fn receive_all(link: &mut Link, count: usize) -> Vec<Inbound> {
     all
 }
 
-/// The report of the end, with what came before it.
+/// The close report, with the messages before it.
 async fn end(link: &mut Link) -> (Vec<Inbound>, Box<CloseReport>) {
     let mut all = Vec::new();
     loop {

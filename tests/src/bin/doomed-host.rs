@@ -1,7 +1,7 @@
-//! A host that starts servers, says so, and waits to be killed.
+//! A host that starts servers, reports that they run, and waits to be killed.
 //!
-//! Arguments: how many servers, how many of them to close again, then `lifeline` or `no-lifeline`, then
-//! `keep-watchdog` or `kill-watchdog` (half-way), then the script each server runs in `/bin/sh -c`. A
+//! Arguments: how many servers, how many of them to close again, `lifeline` or `no-lifeline`,
+//! `keep-watchdog` or `kill-watchdog` (half-way), and the script each server runs in `/bin/sh -c`. A
 //! server is ready when it has sent a message.
 
 use std::{future::poll_fn, io::Write as _, time::Duration};
@@ -35,7 +35,7 @@ fn main() {
             while poll_fn(|cx| link.inlet.poll_recv(cx, &mut Vec::new())).await.is_ok() {}
         }
         let mut out = std::io::stdout();
-        out.write_all(b"ready\n").and_then(|()| out.flush()).expect("somebody listens");
+        out.write_all(b"ready\n").and_then(|()| out.flush()).expect("stdout is open");
         std::future::pending::<()>().await;
         drop(links);
     });
@@ -48,7 +48,7 @@ async fn open(stdio: &Stdio) -> Link {
     link
 }
 
-/// Ends our watchdog, as somebody tidying up might.
+/// Kills our watchdog process, as another program might.
 #[cfg(target_os = "linux")]
 fn kill_watchdog() {
     let children = format!("/proc/self/task/{}/children", std::process::id());
@@ -60,7 +60,7 @@ fn kill_watchdog() {
     let pid = children.split_whitespace().find(is_watchdog).expect("a watchdog");
     let pid = nix::unistd::Pid::from_raw(pid.parse().expect("a number"));
     nix::sys::signal::kill(pid, nix::sys::signal::Signal::SIGKILL).expect("ours to kill");
-    // Until it is reaped its pipe may still look open.
+    // Until the process is reaped its pipe may still appear open.
     while std::path::Path::new(&format!("/proc/{pid}")).exists() {
         std::thread::yield_now();
     }

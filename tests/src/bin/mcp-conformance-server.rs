@@ -1,11 +1,11 @@
-//! The server the official server scenarios are played against, built on `ToolServer` alone.
+//! The server under test in the official server scenarios, built on `ToolServer` alone.
 //!
-//! `mcp-conformance-server` listens on a free port of the loopback, prints the address of its endpoint on one
-//! line, and serves until its standard input ends. With `--stdio` it serves standard input and output instead.
+//! `mcp-conformance-server` listens on a free loopback port, prints the URL of its endpoint on one line, and serves
+//! until stdin closes. With `--stdio` it serves stdin and stdout instead.
 
 use std::{env, io};
 
-use mcp_bridge::HttpServeOptions;
+use mcp_server::http::HttpServeOptions;
 use mcp_tests::served;
 use tokio::{io::AsyncReadExt as _, net::TcpListener};
 
@@ -23,7 +23,7 @@ async fn serve() -> io::Result<()> {
     announce(&format!("http://{}/mcp", listener.local_addr()?))?;
     let http = server.http(HttpServeOptions::default());
     let serving = tokio::spawn(async move { http.serve(listener).await });
-    // Whoever started us holds the other end: when it goes away, so do we.
+    // The parent holds our stdin; exit when it is closed.
     let mut input = tokio::io::stdin();
     let mut nothing = [0_u8; 64];
     while input.read(&mut nothing).await? > 0 {}

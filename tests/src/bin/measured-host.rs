@@ -1,7 +1,7 @@
-//! A host that says what it had before and after: memory, open files, children.
+//! A host that measures its memory, open files and children before and after a run.
 //!
-//! Arguments: `in-process CYCLES`, `processes PROGRAM CYCLES`, or `gigabyte PROGRAM-OR-URL`. It is a process
-//! of its own, so that nobody else's memory is in the figures. One line of JSON is its answer.
+//! Arguments: `in-process CYCLES`, `processes PROGRAM CYCLES`, or `gigabyte PROGRAM-OR-URL`. It is a separate process,
+//! so that the figures include no other memory. It prints one line of JSON.
 
 #![expect(clippy::print_stdout, reason = "the figures are the product")]
 
@@ -9,17 +9,18 @@ use std::{fs, sync::Arc, time::Duration};
 
 use futures::future::join_all;
 use mcp_bridge::{
-    BoxFuture, Bridge, BridgeOptions, CallContext, DefaultConnector, RawJson, ServeOptions,
-    ServerConfig, ServerState, Tool, ToolOutcome, ToolServer, ToolSpec,
+    Bridge, BridgeOptions, CallContext, RawJson, ServerConfig, ServerState, Tool, ToolOutcome,
+    ToolSpec, connect::DefaultConnector, tool::BoxFuture,
 };
 use mcp_config::{Remote, Sdk, Stdio, Transport};
+use mcp_server::{ServeOptions, ToolServer};
 use serde_json::{Value, json};
 
-/// Servers that come and go at the same time.
+/// Servers that connect and disconnect concurrently.
 const SERVERS: usize = 4;
-/// Connections until everything that is kept for good is there.
+/// Connections before the first measurement, until all permanent resources exist.
 const WARM_UP: usize = 100;
-/// For what ends by itself soon.
+/// Time limit for resources to be released.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 fn main() {
@@ -51,7 +52,7 @@ fn bridge(mut options: BridgeOptions, way: &Transport) -> Bridge {
     for name in names() {
         let mut config = ServerConfig::new(name.parse().expect("a name"), way.clone());
         config.trust = true;
-        bridge.add_server(config);
+        bridge.add_server_as_written(config);
     }
     bridge
 }
@@ -84,14 +85,14 @@ impl Tool for Echo {
     }
 }
 
-/// Connects, calls and disconnects so many times.
+/// Connects, calls and disconnects `cycles` times.
 async fn measure(bridge: Bridge, cycles: usize) -> Value {
     run(&bridge, WARM_UP).await;
-    let before = figures().await;
+    let before = figures(usize::MAX).await;
     run(&bridge, cycles).await;
-    let after = figures().await;
+    let after = figures(before.files).await;
     let connects = bridge.counters().connects;
-    json!({"before": before, "after": after, "connects": connects})
+    json!({"before": before.to_json(), "after": after.to_json(), "connects": connects})
 }
 
 async fn run(bridge: &Bridge, cycles: usize) {
@@ -101,17 +102,17 @@ async fn run(bridge: &Bridge, cycles: usize) {
 }
 
 async fn cycle(bridge: &Bridge, name: &str) {
-    bridge.enable(name);
-    bridge.connect(name);
-    reached(bridge, name, ServerState::Connected).await;
+    let _ = bridge.enable(name);
+    let _ = bridge.connect(name);
+    reached(bridge, name, ServerState::is_connected).await;
     let outcome = call(bridge, &format!("mcp__{name}__echo")).await;
     assert!(!outcome.is_error, "{outcome}");
-    bridge.disable(name);
-    reached(bridge, name, ServerState::Disabled).await;
+    let _ = bridge.disable(name);
+    reached(bridge, name, ServerState::is_disabled).await;
 }
 
-async fn reached(bridge: &Bridge, name: &str, state: ServerState) {
-    let reached = bridge.wait_for(name, |status| status.state == state);
+async fn reached(bridge: &Bridge, name: &str, is_it: fn(&ServerState) -> bool) {
+    let reached = bridge.wait_for(name, |status| is_it(&status.state));
     tokio::time::timeout(PATIENCE, reached).await.expect("a server that works");
 }
 
@@ -119,16 +120,40 @@ async fn call(bridge: &Bridge, tool: &str) -> ToolOutcome {
     bridge.call(tool, RawJson::empty_object(), CallContext::default()).await
 }
 
-/// What this process has, once its servers are gone: the watchdog may stay.
-async fn figures() -> Value {
-    let gone = async {
-        while children() > 1 {
+struct Figures {
+    kib: usize,
+    files: usize,
+    children: usize,
+}
+
+impl Figures {
+    fn to_json(&self) -> Value {
+        json!({"kib": self.kib, "files": self.files, "children": self.children})
+    }
+}
+
+/// The resources of this process once its servers have exited; the watchdog may stay.
+///
+/// Tasks and blocking threads may close a server's pipes a moment after its process has exited. So open files are
+/// counted once their number has stopped falling and is at most `most_files`, or after `PATIENCE`.
+async fn figures(most_files: usize) -> Figures {
+    let ended = async {
+        let mut quiet = 0;
+        let mut last = usize::MAX;
+        while quiet < 20 {
             tokio::time::sleep(Duration::from_millis(10)).await;
+            let files = open_files();
+            let settled = children() <= 1 && files <= most_files && files == last;
+            quiet = if settled { quiet + 1 } else { 0 };
+            last = files;
         }
     };
-    let _ = tokio::time::timeout(PATIENCE, gone).await;
-    let files = fs::read_dir("/proc/self/fd").map_or(0, Iterator::count);
-    json!({"kib": kib("VmRSS:"), "files": files, "children": children()})
+    let _ = tokio::time::timeout(PATIENCE, ended).await;
+    Figures { kib: kib("VmRSS:"), files: open_files(), children: children() }
+}
+
+fn open_files() -> usize {
+    fs::read_dir("/proc/self/fd").map_or(0, Iterator::count)
 }
 
 fn children() -> usize {
@@ -143,7 +168,7 @@ fn kib(line: &str) -> usize {
     number(line.split_whitespace().nth(1).expect("a number"))
 }
 
-/// Calls a tool whose result has a gigabyte, and another one before and after.
+/// Calls a tool with a result of a gigabyte, and another tool before and after.
 async fn gigabyte(server: &str) -> Value {
     let way = if server.starts_with("http") {
         Transport::Http(Remote::new(server))
@@ -157,7 +182,7 @@ async fn gigabyte(server: &str) -> Value {
     let bridge = Bridge::new(options);
     let mut config = ServerConfig::new("srv".parse().expect("a name"), way);
     config.trust = true;
-    bridge.add_server(config);
+    bridge.add_server_as_written(config);
     bridge.start().await;
     let echo = async || call(&bridge, "mcp__srv__echo").await.text_content();
     let first = echo().await;
@@ -169,7 +194,7 @@ async fn gigabyte(server: &str) -> Value {
         "kind": format!("{:?}", outcome.failure_kind()),
         "text": outcome.text_content(),
         "grown_kib": peak,
-        "letters": bridge.dead_letters().len(),
+        "letters": bridge.failed_calls().len(),
         "connects": bridge.counters().connects,
         "problems": bridge.explain_all().len(),
     })

@@ -1,17 +1,20 @@
-//! The parity server as a program: one message a line on standard input and output.
+//! The parity server over stdio, with one message per line.
 //!
-//! It does one thing at a time, so a flood is written while nothing is read. `--ignore-eof` makes it
-//! stay when its input ends.
+//! It is single-threaded: while it writes a flood it does not read. With `--ignore-eof` it keeps running when stdin
+//! closes.
 
 use std::{
     io::{self, BufRead as _, Write as _},
     process::ExitCode,
 };
 
-use mcp_jsonrpc::{Decoded, Message, decode};
+use mcp_jsonrpc::{
+    Message,
+    wire::{Decoded, decode},
+};
 use mcp_transport::testing::parity::{Action, Server};
 
-/// What dying looks like from outside.
+/// The exit code of a simulated crash.
 const DEATH: u8 = 3;
 
 fn main() -> ExitCode {
@@ -77,7 +80,7 @@ fn write(out: &mut impl io::Write, message: &Message) -> io::Result<()> {
     out.write_all(&text)
 }
 
-/// Standard output cannot be closed, but it can be somewhere else.
+/// Rust cannot close stdout, so redirect it.
 #[cfg(unix)]
 fn close_output() -> io::Result<()> {
     let nowhere = std::fs::OpenOptions::new().write(true).open("/dev/null")?;

@@ -1,7 +1,7 @@
-//! A stdio server that does what real ones only do by accident.
+//! A stdio server with scripted faults.
 //!
-//! Arguments say how it behaves during the handshake (`legacy`, `silent`, `dies-of-probe`, …); the name of
-//! the tool that is called says how that call goes. It knows just enough JSON to find an id.
+//! Arguments select its behaviour during the handshake (`legacy`, `silent`, `dies-of-probe`, …); the name of the called
+//! tool selects the behaviour of the call. It parses just enough JSON to find an id.
 
 use std::{
     collections::HashMap,
@@ -21,7 +21,7 @@ fn main() -> io::Result<()> {
         server.noise()?;
     }
     if is("deaf") {
-        // Reads nothing, and stays until it is told otherwise.
+        // Does not read, and runs until it is killed.
         loop {
             std::thread::park();
         }
@@ -59,18 +59,18 @@ fn main() -> io::Result<()> {
 
 struct Server<'a> {
     out: io::StdoutLock<'a>,
-    /// How often each method arrived; answers count as `answer`.
+    /// How often each method arrived; responses count as `answer`.
     seen: HashMap<String, usize>,
 }
 
 impl Server<'_> {
     fn call(&mut self, id: &str, line: &str) -> io::Result<()> {
-        // Behind the client's own name, which comes with every modern request.
+        // Skip the name of the client, which every modern request contains.
         let at = line.rfind("\"name\":").unwrap_or(0);
         let tool = member(&line[at..], "name").trim_matches('"');
         match tool {
             "echo" => self.text(id, "hello"),
-            // How often something has arrived so far: `seen notifications/cancelled`.
+            // The number of messages of a method so far: `seen notifications/cancelled`.
             _ if tool.starts_with("seen ") => {
                 let count = self.seen.get(&tool[5..]).copied().unwrap_or(0);
                 self.text(id, &count.to_string())
@@ -104,7 +104,7 @@ impl Server<'_> {
                 }
                 self.text(id, "flooded")
             }
-            // Asks and asks, and reads no answer meanwhile.
+            // Sends requests without reading responses.
             "pings" => {
                 for number in 0..50_000 {
                     writeln!(self.out, r#"{{"jsonrpc":"2.0","id":"p-{number}","method":"ping"}}"#)?;
@@ -115,7 +115,7 @@ impl Server<'_> {
         }
     }
 
-    /// A text of so many pieces.
+    /// Sends a text of this many pieces.
     fn long(&mut self, id: &str, piece: usize, pieces: usize) -> io::Result<()> {
         let head = r#"{"jsonrpc":"2.0","id":ID,"result":{"content":[{"type":"text","text":""#;
         self.out.write_all(head.replace("ID", id).as_bytes())?;
@@ -133,7 +133,7 @@ impl Server<'_> {
         *self.seen.entry(kind.to_owned()).or_default() += 1;
     }
 
-    /// Five lines that are no messages.
+    /// Five lines that are not messages.
     fn noise(&mut self) -> io::Result<()> {
         self.out.write_all(b"Server v1.0 is listening\n\n{\"half\":\n\xff\xfe\x80\n[]\n")?;
         self.out.write_all(b"{\"jsonrpc\":\"1.0\",\"id\":1,\"result\":{}}\n")?;

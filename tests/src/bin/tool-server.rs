@@ -1,4 +1,4 @@
-//! A real server made of [`ToolServer`]: it echoes, waits, tells its process, and grows another tool.
+//! A server built on [`ToolServer`] that echoes, waits, reports its pid, and adds a tool.
 
 use std::{
     sync::{
@@ -9,8 +9,10 @@ use std::{
 };
 
 use mcp_bridge::{
-    BoxFuture, CallContext, Hints, RawJson, ServeOptions, Tool, ToolOutcome, ToolServer, ToolSpec,
+    CallContext, RawJson, Tool, ToolOutcome, ToolSpec,
+    tool::{BoxFuture, Hints},
 };
+use mcp_server::{ServeOptions, ToolServer};
 
 static GROWN: AtomicUsize = AtomicUsize::new(0);
 static SERVER: OnceLock<ToolServer> = OnceLock::new();

@@ -1,7 +1,8 @@
-//! Tools that ask their client things, once, several at a time, or again and again.
+//! Tools that send requests to their client: one, several at a time, or in rounds.
 
-use mcp_bridge::{Call, ClientNeed, Question, RawJson, ServeError, ToolOutcome};
-use mcp_client::{CreateMessageRequest, ElicitRequest};
+use mcp_bridge::{RawJson, ToolOutcome};
+use mcp_client::{ElicitRequest, types::CreateMessageRequest};
+use mcp_server::{Call, ClientNeed, Question, ServeError};
 use serde_json::{Value, json};
 
 use super::fixture::{Fixture, raw};

@@ -1,9 +1,9 @@
-//! Tools that return every kind of content, report, log and fail.
+//! Tools that return every kind of content, report progress, log and fail.
 
 use std::time::Duration;
 
-use mcp_bridge::{Content, RawJson, ToolOutcome};
-use mcp_client::{LogLevel, ResourceContents};
+use mcp_bridge::{RawJson, ToolOutcome, tool::Content};
+use mcp_client::types::{LogLevel, ResourceContents};
 use serde_json::json;
 use tokio::time::sleep;
 
@@ -11,7 +11,7 @@ use super::fixture::{Fixture, raw};
 
 /// One red pixel.
 pub(super) const PNG: &str = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8DwHwAFBQIAX8jx0gAAAABJRU5ErkJggg==";
-/// No sound at all.
+/// A sound without samples.
 const WAV: &str = "UklGRiQAAABXQVZFZm10IBAAAAABAAEAQB8AAEAfAAABAAgAZGF0YQAAAAA=";
 const STEP: Duration = Duration::from_millis(50);
 

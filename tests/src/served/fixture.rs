@@ -1,8 +1,7 @@
-//! Tools made of a name and a function.
+//! Tools defined by a name and a function.
 
-use mcp_bridge::{
-    BoxFuture, Call, RawJson, ServeError, ServedTool, ToolOutcome, ToolServer, ToolSpec,
-};
+use mcp_bridge::{RawJson, ToolOutcome, ToolSpec, tool::BoxFuture};
+use mcp_server::{Call, ServeError, ServedTool, ToolServer};
 use serde_json::Value;
 
 type Outcome = Result<ToolOutcome, ServeError>;
@@ -26,7 +25,7 @@ impl Fixture {
         Self { spec, run: Box::new(move |arguments, call| Box::pin(run(arguments, call))) }
     }
 
-    /// The same, taking arguments of this shape.
+    /// Sets the input schema.
     pub(super) fn taking(mut self, schema: &Value) -> Self {
         self.spec.input_schema = raw(schema);
         self
@@ -49,7 +48,7 @@ pub(super) fn raw(value: &Value) -> RawJson {
     RawJson::parse(value.to_string()).unwrap_or_else(|_| RawJson::null())
 }
 
-/// Tools that change what the server offers, for those who listen.
+/// Tools that change the offered tools and prompts, for clients that listen.
 pub(super) fn switches(server: &ToolServer) -> [Fixture; 2] {
     let (tools, prompts) = (server.clone(), server.clone());
     [

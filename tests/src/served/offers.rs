@@ -2,18 +2,17 @@
 
 use std::collections::BTreeMap;
 
-use mcp_bridge::{
-    BoxFuture, Call, CompletionQuestion, Completions, Content, Prompts, Resources, ServeError,
-};
-use mcp_client::{
+use mcp_bridge::tool::{BoxFuture, Content};
+use mcp_client::types::{
     Completion, GetPromptResult, Prompt, PromptArgument, PromptMessage, Resource, ResourceContents,
     ResourceTemplate,
 };
+use mcp_server::{Call, CompletionQuestion, Completions, Prompts, Resources, ServeError};
 use serde_json::{Value, json};
 
 use super::{asks::form, content::PNG};
 
-/// What there is to read.
+/// The resources.
 pub(super) struct Things;
 
 impl Resources for Things {
@@ -73,7 +72,7 @@ impl Resources for Things {
     }
 }
 
-/// What a user may pick.
+/// The prompts.
 pub(super) struct Texts;
 
 impl Prompts for Texts {
@@ -137,14 +136,14 @@ impl Prompts for Texts {
                         answer["content"]["context"]
                     ))]
                 }
-                _ => return Err(ServeError::InvalidParams(format!("there is no prompt `{name}`"))),
+                _ => return Err(ServeError::InvalidParams(format!("unknown prompt `{name}`"))),
             };
             Ok(GetPromptResult::new(contents.into_iter().map(PromptMessage::user).collect()))
         })
     }
 }
 
-/// How arguments could go on.
+/// The completions.
 pub(super) struct Words;
 
 impl Completions for Words {

@@ -1,4 +1,4 @@
-//! A tool whose schema uses what JSON Schema 2020-12 has to offer.
+//! A tool whose schema uses the features of JSON Schema 2020-12.
 
 use mcp_bridge::ToolOutcome;
 use serde_json::json;

@@ -1,4 +1,4 @@
-//! What the gateway adds to a call: the same client at a server, and at the gateway in front of that server.
+//! Measures the overhead of the gateway: the same client with a server, and with the gateway in front of that server.
 
 use std::{
     io::{BufRead as _, BufReader, Write as _},
@@ -8,13 +8,13 @@ use std::{
 
 use serde_json::{Value, json};
 
-/// They take turns, so that a busy moment of the machine hits both.
+/// Rounds alternate, so that load on the machine affects both.
 const ROUNDS: usize = 20;
 const CALLS: usize = 200;
 /// In microseconds.
 const TARGET: u128 = 1_000;
 
-/// Measures both, and says it in a line.
+/// Measures both, and formats the result as one line.
 pub(super) fn compare(ours: impl Fn(&[&str]) -> Command) -> Result<String, String> {
     let mut direct = Client::start(ours(&["demo", "--stdio"]), "weekday")?;
     let serve =
@@ -43,7 +43,7 @@ fn median(mut times: Vec<Duration>) -> Duration {
     times.get(times.len() / 2).copied().unwrap_or_default()
 }
 
-/// A client of 2025-11-25 that does one thing at a time.
+/// A 2025-11-25 client that makes one request at a time.
 struct Client {
     child: Child,
     input: ChildStdin,
@@ -92,7 +92,7 @@ impl Client {
         }
     }
 
-    /// How long each of so many calls took.
+    /// The durations of `count` calls.
     fn calls(&mut self, count: usize) -> Result<Vec<Duration>, String> {
         let params = json!({"name": self.tool, "arguments": {"date": "2020-01-01"}});
         let mut times = Vec::with_capacity(count);

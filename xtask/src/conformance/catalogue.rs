@@ -1,10 +1,10 @@
-//! Which scenarios there are, and at which revisions each is run.
+//! The scenarios of the suite and the revisions at which each is run.
 
 use super::referee::Referee;
 
-/// The revisions that have a set of required scenarios, oldest first.
+/// The revisions with a set of required scenarios, oldest first.
 const REVISIONS: [&str; 2] = ["2025-11-25", "2026-07-28"];
-/// What the list says of scenarios that belong to no revision.
+/// The marker of scenarios that do not belong to a revision.
 const EXTENSION: &str = "extension";
 
 /// One scenario at one revision of the protocol.
@@ -14,7 +14,7 @@ pub(super) struct Run {
     pub(super) revision: String,
     /// Whether a client must pass it to claim the revision.
     pub(super) is_required: bool,
-    /// Whether the referee has to be told that we mean it.
+    /// Whether the referee requires `--force` for it.
     pub(super) is_forced: bool,
 }
 
@@ -26,7 +26,7 @@ pub(super) fn runs(referee: &Referee) -> Result<Vec<Run>, String> {
         .map(|revision| Ok((revision, referee.list(&["--requirements", revision])?)))
         .collect::<Result<Vec<_>, String>>()?;
     let runs = plan(&list, &required);
-    // A list of another form would otherwise make every run pass by there being none.
+    // If the format of the list changed, there would be no runs and nothing would fail.
     for (revision, text) in &required {
         let wanted = client_names(text).count();
         let found = runs.iter().filter(|run| run.is_required && run.revision == *revision).count();

@@ -1,25 +1,25 @@
-//! What a run must show to count as passed.
+//! Decides whether a run counts as passed.
 //!
-//! The referee is content with a client that does nothing where a scenario records only what goes
-//! wrong. We are not: something must have gone right, and nothing may have been missed.
+//! Where a scenario only records failures, the referee accepts a client that does nothing. We require at least one
+//! successful check, and no missing ones.
 
 use serde_json::Value;
 
-/// Scenarios whose checks come one by one, and which count only with all of them.
+/// Scenarios that need this number of checks to pass.
 const ALL_OF: &[(&str, usize)] = &[("http-standard-headers", 9)];
 
-/// `Ok` holds the number of checks that succeeded, `Err` every reason why that is not enough.
+/// `Ok` holds the number of successful checks, `Err` every reason why the run failed.
 pub(super) type Verdict = Result<usize, Vec<String>>;
 
-/// What the referee left behind.
+/// The results that the referee wrote.
 #[derive(Debug)]
 pub(super) struct Evidence {
-    /// Whether the referee itself was content: this counts the exit code, where the scenario
-    /// does not expect a failure, and the time limit.
+    /// Whether the referee itself passed the run. This includes the time limit and, unless the scenario expects a
+    /// failure, the exit code.
     pub(super) is_content: bool,
-    /// What it said about the client's end.
+    /// The referee's message about the end of the client.
     pub(super) end: Option<String>,
-    /// Its `checks.json`, if it got that far.
+    /// Its `checks.json`, if it was written.
     pub(super) checks: Option<String>,
 }
 
@@ -42,12 +42,12 @@ pub(super) fn judge(scenario: &str, evidence: &Evidence) -> Verdict {
         reasons.push(format!("{successes} checks succeeded, {needed} must"));
     }
     if !evidence.is_content && reasons.is_empty() {
-        reasons.push("the referee is not content, and does not say why".into());
+        reasons.push("the referee failed the run without a reason".into());
     }
     if reasons.is_empty() { Ok(successes) } else { Err(reasons) }
 }
 
-/// `WARNING some-check: what it says`
+/// `WARNING some-check: message`
 fn describe(check: &Value) -> String {
     let text = |key: &str| check[key].as_str().filter(|text| !text.is_empty());
     let what = text("errorMessage").or_else(|| text("description")).unwrap_or("no reason given");
@@ -73,7 +73,7 @@ mod tests {
     }
 
     #[test]
-    fn a_success_and_nothing_bad_is_a_pass() {
+    fn success_without_failures_is_a_pass() {
         assert_eq!(verdict("x", true, &["SUCCESS", "INFO", "SKIPPED"]), Ok(1));
     }
 
@@ -83,12 +83,12 @@ mod tests {
             verdict("x", false, &["SUCCESS", "FAILURE", "WARNING"]),
             reasons(&["FAILURE a: b", "WARNING a: b"])
         );
-        // Even where the referee would let it pass.
+        // Also if the referee passes the run.
         assert_eq!(verdict("x", true, &["SUCCESS", "WARNING"]), reasons(&["WARNING a: b"]));
     }
 
     #[test]
-    fn doing_nothing_is_no_pass() {
+    fn run_without_checks_is_not_a_pass() {
         let nothing = reasons(&["0 checks succeeded, 1 must"]);
         assert_eq!(verdict("x", true, &[]), nothing);
         assert_eq!(verdict("x", true, &["INFO", "SKIPPED"]), nothing);
@@ -96,19 +96,19 @@ mod tests {
     }
 
     #[test]
-    fn some_scenarios_want_all_their_checks() {
+    fn scenarios_with_a_required_number_of_checks_need_all() {
         let name = "http-standard-headers";
         assert_eq!(verdict(name, true, &["SUCCESS"; 9]), Ok(9));
         assert_eq!(verdict(name, true, &["SUCCESS"; 8]), reasons(&["8 checks succeeded, 9 must"]));
     }
 
     #[test]
-    fn the_clients_end_counts_beside_good_checks() {
+    fn failed_client_exit_fails_a_run_with_good_checks() {
         let checks = Some(r#"[{"status": "SUCCESS"}]"#.to_owned());
         let end = Some("Client timed out after 30000ms".to_owned());
         let evidence = Evidence { is_content: false, end, checks };
         assert_eq!(judge("x", &evidence), reasons(&["Client timed out after 30000ms"]));
         let evidence = Evidence { end: None, ..evidence };
-        assert!(judge("x", &evidence).unwrap_err()[0].contains("not content"));
+        assert!(judge("x", &evidence).unwrap_err()[0].contains("failed the run"));
     }
 }

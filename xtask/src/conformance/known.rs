@@ -1,12 +1,12 @@
-//! The scenarios that cannot pass yet. They are run all the same: one that passes must leave the list.
+//! The scenarios that are known to fail. They are run anyway: one that passes must be removed from the list.
 
 use super::catalogue::Run;
 use crate::list;
 
-/// Stands for every revision.
+/// Matches every revision.
 const ANY: &str = "*";
 
-/// The list, as it was read.
+/// The parsed list.
 #[derive(Debug, Default)]
 pub(super) struct Known(Vec<Entry>);
 
@@ -22,12 +22,12 @@ impl Known {
         list::load(path, Entry::read).map(Self)
     }
 
-    /// Why this run cannot pass yet.
+    /// Why this run is expected to fail, if it is.
     pub(super) fn reason(&self, run: &Run) -> Option<&str> {
         self.0.iter().find(|entry| entry.is_about(run)).map(|entry| entry.reason.as_str())
     }
 
-    /// An entry about a scenario that does not exist would stay for ever.
+    /// Rejects entries for unknown scenarios, which would otherwise stay forever.
     pub(super) fn check_names(&self, runs: &[Run]) -> Result<(), String> {
         match self.0.iter().find(|entry| !runs.iter().any(|run| entry.is_about(run))) {
             None => Ok(()),

@@ -1,4 +1,4 @@
-//! Running the official suite, one scenario at a time.
+//! Runs the official suite, one scenario at a time.
 
 use std::{
     fs, io,
@@ -17,12 +17,12 @@ use super::{
 };
 use crate::process::{capture, exists};
 
-/// Each run is two programs, and scenarios watch the clock.
+/// Concurrent runs. Each run has two programs, and scenarios have time limits.
 const AT_ONCE: usize = 2;
-/// For one run of the client, in milliseconds.
+/// Time limit for one run of the client, in milliseconds.
 const TIME_LIMIT: &str = "30000";
 
-/// The suite, ready to run.
+/// The installed suite and the client under test.
 #[derive(Debug)]
 pub(super) struct Referee {
     node: PathBuf,
@@ -44,12 +44,12 @@ impl Referee {
         })
     }
 
-    /// What `list` prints.
+    /// Runs `list` and returns its output.
     pub(super) fn list(&self, arguments: &[&str]) -> Result<String, String> {
         capture(Command::new(&self.node).arg(&self.script).arg("list").args(arguments))
     }
 
-    /// A verdict for each run, in their order.
+    /// A verdict for each run, in order.
     pub(super) fn judge_all(&self, runs: &[Run]) -> Vec<Verdict> {
         let next = AtomicUsize::new(0);
         let verdicts: Vec<OnceLock<Verdict>> = runs.iter().map(|_| OnceLock::new()).collect();
@@ -62,7 +62,7 @@ impl Referee {
                             return;
                         };
                         let _ = slot.set(self.judge_one(run));
-                        // It takes minutes in all, and the table comes at the end.
+                        // Progress: the whole suite takes minutes, and the table is printed at the end.
                         eprint!(".");
                     }
                 });
@@ -100,22 +100,22 @@ impl Referee {
     }
 }
 
-/// A proxy of the machine must not get to see what goes to the loopback.
+/// Keeps loopback requests away from the machine's proxy.
 pub(super) fn without_proxy(command: &mut Command) {
     for name in ["NO_PROXY", "no_proxy"] {
         command.env(name, "localhost,127.0.0.1,::1");
     }
 }
 
-/// The last line of a client that failed says more than its exit code, but only the code is sure
-/// to be there.
+/// Whether this line is about the exit of the client. The client's last line explains more than its exit code, but
+/// only the code is always present.
 fn is_about_the_end(line: &str) -> bool {
     ["Client exited with code", "Client timed out", "Client test error"]
         .iter()
         .any(|start| line.starts_with(start))
 }
 
-/// The referee adds a time to the name. The folder was cleared, so there is one.
+/// The referee appends a timestamp to the name. The folder was cleared, so there is only one.
 fn results_of(folder: &Path, scenario: &str) -> Option<PathBuf> {
     let path = folder.join(scenario);
     let start = format!("{}-2", path.file_name()?.to_str()?);
@@ -133,7 +133,7 @@ fn clear(folder: &Path) -> io::Result<()> {
     }
 }
 
-/// The Node.js that was installed with the suite, or the machine's own if it is new enough.
+/// The Node.js that was installed with the suite, or the system's if it is new enough.
 fn node(modules: &Path) -> Result<PathBuf, String> {
     let system = match std::env::consts::OS {
         "macos" => "darwin",

@@ -1,8 +1,8 @@
-//! The outcome of the suite, for people.
+//! Prints the results of the suite.
 
 use super::{Score, catalogue::Run, judge::Verdict};
 
-/// A run, what became of it, and why it was expected to fail.
+/// A run, its verdict, and the reason if it was expected to fail.
 #[derive(Debug)]
 pub(super) struct Outcome<'a> {
     pub(super) run: &'a Run,
@@ -20,7 +20,7 @@ impl Outcome<'_> {
         }
     }
 
-    /// A failure on the list is neither: it is counted apart.
+    /// A known failure is counted separately.
     fn is_failure(&self) -> bool {
         self.verdict.is_ok() == self.known.is_some()
     }
@@ -37,7 +37,7 @@ impl Outcome<'_> {
     }
 }
 
-/// Prints one line a run, with reasons below, and a summary; returns what counts.
+/// Prints one line per run, with reasons below, and a summary. Returns the score.
 pub(super) fn print(outcomes: &[Outcome<'_>]) -> Score {
     let width = outcomes.iter().map(|o| o.run.scenario.len()).max().unwrap_or_default();
     for outcome in outcomes {

@@ -1,4 +1,4 @@
-//! What stands before the suite: a server of ours, running.
+//! The servers under test.
 
 use std::{
     fmt, fs,
@@ -11,9 +11,9 @@ use std::{
 use serde_json::json;
 
 const SERVER: &str = "mcp-conformance-server";
-/// For both: none of ours serves extensions.
+/// Exemptions for both subjects: neither serves extensions.
 const NOT_APPLICABLE: &str = "tests/conformance/server-not-applicable.txt";
-/// What does not pass through a gateway.
+/// Exemptions for the gateway, for features that it does not forward.
 const NOT_THROUGH_A_GATEWAY: &str = "tests/conformance/gateway-not-applicable.txt";
 
 /// One of our servers.
@@ -21,7 +21,7 @@ const NOT_THROUGH_A_GATEWAY: &str = "tests/conformance/gateway-not-applicable.tx
 pub(super) enum Subject {
     /// `ToolServer` itself, over HTTP.
     Server,
-    /// `mcp serve --http`, with the same server behind it over a pipe.
+    /// `mcp serve --http`, with the same server behind it over stdio.
     Gateway,
 }
 
@@ -32,7 +32,7 @@ impl fmt::Display for Subject {
 }
 
 impl Subject {
-    /// Those that were named; all of them if none was.
+    /// The named subjects, or all of them.
     pub(super) fn chosen(names: &[String]) -> Result<Vec<Self>, String> {
         let all = [Subject::Server, Subject::Gateway];
         if names.is_empty() {
@@ -40,7 +40,7 @@ impl Subject {
         }
         let one = |name: &String| {
             let found = all.into_iter().find(|subject| subject.name() == name);
-            found.ok_or_else(|| format!("there is no `{name}`, only `server` and `gateway`"))
+            found.ok_or_else(|| format!("unknown subject `{name}`: expected `server` or `gateway`"))
         };
         names.iter().map(one).collect()
     }
@@ -52,7 +52,7 @@ impl Subject {
         }
     }
 
-    /// The files that say what it need not pass.
+    /// The files with exemptions.
     pub(super) fn left_out(self) -> &'static [&'static str] {
         match self {
             Subject::Server => &[NOT_APPLICABLE],
@@ -60,7 +60,7 @@ impl Subject {
         }
     }
 
-    /// Starts it from what was built in `target`. What it writes stays in `folder`.
+    /// Starts the subject built in `target`, with its state in `folder`.
     pub(super) fn start(self, target: &Path, folder: &Path) -> Result<Running, String> {
         let programs = target.join("debug");
         let server = programs.join(SERVER);
@@ -81,7 +81,7 @@ impl Subject {
                     .and_then(|()| fs::write(&config, servers.to_string()))
                     .map_err(|error| format!("no place for the gateway's files: {error}"))?;
                 let mut command = Command::new(programs.join("mcp"));
-                command.args(["serve", "--http", "127.0.0.1:0", "--trust-host"]);
+                command.args(["serve", "--http", "127.0.0.1:0", "--no-token", "--trust-host"]);
                 command.args(["--names", "own", "--mode", "all", "--config"]).arg(&config);
                 command.current_dir(&home).env("HOME", &home).env("MCP_SECRET_STORE", "file");
                 for name in ["XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_STATE_HOME"] {
@@ -96,7 +96,7 @@ impl Subject {
     }
 }
 
-/// A server of ours until it is dropped.
+/// A running server that is killed on drop.
 pub(super) struct Running {
     child: Child,
     pub(super) url: String,
@@ -109,13 +109,13 @@ impl Running {
         Ok(Self { child, url: String::new() })
     }
 
-    /// Waits for the line that says where it is, and reads on, lest the server wait for us.
+    /// Reads the URL from the line that begins with `start`. Discards later output, so that the server does not block.
     fn read_url(mut self, output: impl Read + Send + 'static, start: &str) -> Result<Self, String> {
         let mut lines = BufReader::new(output).lines().map_while(Result::ok);
         let url = lines.find_map(|line| {
             line.strip_prefix(start).filter(|url| url.starts_with("http://")).map(str::to_owned)
         });
-        self.url = url.ok_or("the server does not say where it is")?;
+        self.url = url.ok_or("the server did not print its URL")?;
         thread::spawn(move || lines.for_each(drop));
         Ok(self)
     }
@@ -124,7 +124,7 @@ impl Running {
 impl Drop for Running {
     fn drop(&mut self) {
         drop(self.child.stdin.take());
-        // It may have ended by itself. What is behind a gateway ends with its pipe.
+        // It may have exited already. Servers behind a gateway exit when their stdin closes.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

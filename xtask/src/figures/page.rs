@@ -1,4 +1,4 @@
-//! The page: a head, then sections. What is not run again stays as the last run left it.
+//! The page: a head, then sections. Sections that are not run again keep their text.
 
 const HEAD: &str = "\
 # Figures
@@ -25,7 +25,7 @@ impl Page {
         self.0.push((title.to_owned(), body.trim_matches('\n').to_owned()));
     }
 
-    /// The page with its sections in the order of `titles`; one that has no title any more is gone.
+    /// The page with its sections in the order of `titles`; other sections are dropped.
     pub(super) fn text(&self, titles: &[&str]) -> String {
         let section = |title: &&str| {
             let (_, body) = self.0.iter().find(|(known, _)| known == title)?;
@@ -40,7 +40,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_not_run_again_stays_and_what_has_no_section_goes() {
+    fn sections_not_run_keep_their_text_and_unknown_ones_are_dropped() {
         let mut page = Page::read("");
         page.set("Size", "small\n");
         page.set("Speed", "fast");

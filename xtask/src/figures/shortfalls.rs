@@ -1,11 +1,11 @@
-//! Why rows fall short of their targets. A run decides that they do; people can only say why.
+//! The reasons for missed targets, written by hand.
 
 use crate::list;
 
-/// How our tables say that a target was missed.
+/// The marks for a missed target in our tables.
 const MARKS: &[&str] = &["MISS", "FAIL"];
 
-/// What a row begins with, and why it falls short.
+/// The beginning of a row, and the reason.
 pub(super) struct Shortfalls(Vec<(String, String)>);
 
 impl Shortfalls {
@@ -13,7 +13,7 @@ impl Shortfalls {
         list::load(path, entry).map(Self)
     }
 
-    /// The reasons for the rows of `said` that fall short, and the rows without one.
+    /// The reasons for the rows of `said` that miss a target, and the rows without a reason.
     pub(super) fn explain(&self, said: &str) -> (Vec<(&str, &str)>, Vec<String>) {
         let (mut explained, mut missing) = (Vec::new(), Vec::new());
         for line in said.lines().filter(|line| MARKS.iter().any(|mark| line.contains(mark))) {
@@ -27,7 +27,7 @@ impl Shortfalls {
     }
 }
 
-/// What the row begins with, a bar, and the reason.
+/// Parses `beginning | reason`.
 fn entry(line: &str) -> Result<(String, String), String> {
     let (row, why) = line.split_once(" | ").ok_or_else(|| format!("`{line}` gives no reason"))?;
     Ok((row.trim().to_owned(), why.trim().to_owned()))
@@ -38,7 +38,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_row_that_falls_short_has_a_reason_or_is_named() {
+    fn missed_target_has_a_reason_or_is_named() {
         let list = Shortfalls(list::parse("# why\n\nhttp: SSE | two wake-ups\n", entry).unwrap());
         let said = "http: JSON   7x  ok\nhttp: SSE, p50  4x  MISS\nsize  1.8x  MISS";
         let (explained, missing) = list.explain(said);

@@ -1,8 +1,8 @@
-//! `docs/load.md`, out of what the runs wrote down: the words are here, the figures are theirs.
+//! Renders `docs/load.md`: the text is here, the figures are from the results of runs.
 
 use serde_json::Value;
 
-/// What a figure is on the page: `{load.servers}`, `{soak.warm.resident_kib:mib}`.
+/// The text for a figure: `{load.servers}`, `{soak.warm.resident_kib:mib}`.
 fn figure(load: &Value, soak: &Value, place: &str) -> Option<String> {
     let (path, unit) = place.split_once(':').unwrap_or((place, ""));
     let (of, path) = path.split_once('.')?;
@@ -19,7 +19,7 @@ fn figure(load: &Value, soak: &Value, place: &str) -> Option<String> {
     Some(grouped(if unit == "mib" { number / 1_024 } else { number }))
 }
 
-/// With commas, as people read it.
+/// Formats a number with thousands separators.
 fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::new();
@@ -39,7 +39,7 @@ fn row(row: &Value) -> Option<String> {
     Some(format!("| {name} | {servers} | {calls} | {} | {} |", number("lost")?, number("crossed")?))
 }
 
-/// The page. A figure that is missing is an error: an older run wrote less down.
+/// Renders the page. A missing figure, such as of an older run, is an error.
 pub(super) fn page(load: &Value, soak: &Value) -> Result<String, String> {
     let rows = load["rows"].as_array().into_iter().flatten().map(row);
     let rows: Option<Vec<String>> = rows.collect();
@@ -52,7 +52,8 @@ pub(super) fn page(load: &Value, soak: &Value) -> Result<String, String> {
         match place {
             "rows" => text.push_str(&rows),
             _ => text.push_str(
-                &figure(load, soak, place).ok_or_else(|| format!("no run says `{place}`"))?,
+                &figure(load, soak, place)
+                    .ok_or_else(|| format!("the results of the run lack `{place}`"))?,
             ),
         }
         rest = after;
@@ -64,31 +65,31 @@ pub(super) fn page(load: &Value, soak: &Value) -> Result<String, String> {
 const WORDS: &str = "\
 # Load and soak
 
-What a host with many servers can rely on, and how to see it for yourself. `cargo xtask load --page` writes this page from
-what the runs wrote down: [`load.json`](load.json) and [`soak.json`](soak.json).
+Results of the load and soak tests, and how to repeat them. `cargo xtask load --page` writes this page from the recorded
+results in `xtask/data/load.json` and `xtask/data/soak.json`.
 
 ```sh
 cargo xtask load                 # the figures below; about a minute on two cores, after a release build
-cargo xtask load --quick         # the same in small, as CI runs it
+cargo xtask load --quick         # a smaller run, as in CI
 cargo xtask load --rounds 200    # two million calls instead of one; `--only ws` is one transport
-cargo xtask load --soak 600      # trouble for ten minutes, at random from a seed that is printed
-cargo xtask models               # every order of threads (loom) and of events, where it matters
+cargo xtask load --soak 600      # random failures for ten minutes, from a printed seed
+cargo xtask models               # model checks: thread interleavings (loom) and event orders
 ```
 
-`--seed N` plays the same again, `--json FILE` writes the figures for machines.
+`--seed N` repeats a run, `--json FILE` writes the figures as JSON.
 
 ## What is checked
 
-- Every call carries a number nobody else uses, and its server answers with text that follows from that number and from
-  its own: an answer that is lost, cut or crossed shows. Servers count what they answered, so nothing is done twice.
-- The first call of every caller is held by its server until all have arrived: \"in flight\" is what servers say.
-- One call in 128 has a companion that is dropped on its way, before it is written or as its answer arrives.
-- Memory, both what is resident and what is in use by the allocator's own count: the most of the second half against the
-  most of the first. More than one part in twenty and 8 MiB (4 MiB of what is in use) is a failure, and so is more
-  than 2 MiB in use once everything is closed.
-- Open files at the end against those at a quarter of the way, and against those before anything was started. No process
-  may be left.
-- A quarter of the servers is reached through a bridge, in turns of ten calls, the others through a client of their own.
+- Every call carries a unique number, and its server derives the answer from that number and its own, so that lost,
+  truncated and crossed answers are detected. Servers count the calls they execute, so that duplicates are detected too.
+- Servers hold the first call of every caller until all have arrived: \"in flight\" is the number that servers hold.
+- One call in 128 has a companion that is dropped, before it is written, in flight or as its answer arrives.
+- Resident memory, and memory in use by the allocator's count: the maximum of the second half is compared with that of
+  the first. Growth by more than a twentieth plus 8 MiB (4 MiB for memory in use) is a failure, and so is more than
+  2 MiB in use after everything is closed.
+- Open files at the end are compared with those after a quarter of the run, and with those before it. No process may be
+  left.
+- A quarter of the servers is connected through a bridge, in turns of ten calls, the others through separate clients.
 
 ## A million calls
 
@@ -96,32 +97,33 @@ cargo xtask models               # every order of threads (loom) and of events, 
 |---|--:|--:|--:|--:|
 {rows}
 
-{load.servers} servers, {load.processes} processes, {load.in_flight} calls in flight at once. Open files were {load.before.files} before, {load.warm.files} at a quarter of the
-way, {load.end.files} at the end and {load.after.files} after; {load.after.processes} processes were left.
+{load.servers} servers, {load.processes} processes, {load.in_flight} calls in flight at once. There were {load.before.files} open files before, {load.warm.files} after a quarter
+of the run, {load.end.files} at the end and {load.after.files} after it; {load.after.processes} processes were left.
 
-| MiB | before | quarter | half | end | after | most until half | most then |
+| MiB | before | quarter | half | end | after | maximum of first half | of second half |
 |---|--:|--:|--:|--:|--:|--:|--:|
 | resident | {load.before.resident_kib:mib} | {load.warm.resident_kib:mib} | {load.half.resident_kib:mib} | {load.end.resident_kib:mib} | {load.after.resident_kib:mib} | {load.most_until_half.resident_kib:mib} | {load.most_then.resident_kib:mib} |
 | in use | {load.before.heap_kib:mib} | {load.warm.heap_kib:mib} | {load.half.heap_kib:mib} | {load.end.heap_kib:mib} | {load.after.heap_kib:mib} | {load.most_until_half.heap_kib:mib} | {load.most_then.heap_kib:mib} |
 
-What is in use rises until half of the calls are done, and then no more: no leak, and with two million calls it is the
-same. `--only` shows whose it is: pipes, sockets and servers in the process are flat from a quarter on, HTTP is not. There
-is a connection for each of the fifty calls that are in flight at a server, and hyper hands requests to a connection
-through a queue in blocks of 32, with 9 KiB each (as massif has it): the second comes with a connection's 33rd call, and
-then the two take turns. Twenty such servers alone had 54, 62 and 63 MiB in use with 100,000 calls, and 63, 63 and 64 with
-400,000; some 40 KiB are kept for a connection that rests, and go with it.
+Memory in use rises during the first half of the calls and then stays flat, also with two million calls: there is no leak.
+`--only` shows the transport: stdio, WebSocket and in-process servers are flat after a quarter of the run, HTTP is not. Each
+of the fifty calls in flight at a server has a connection, and hyper passes requests to a connection through a queue in
+blocks of 32, with 9 KiB each (measured with massif): the second block is allocated at the 33rd call of a connection, and
+then the two alternate. Twenty such servers alone had 54, 62 and 63 MiB in use with 100,000 calls, and 63, 63 and 64 with
+400,000. An idle connection keeps about 40 KiB, which are freed with it.
 
-When all is closed, some twelve thousand small pieces are left however many calls there were: the servers inside the
-process, which live as long as it does. What is resident then is the allocator's: glibc returns next to nothing, with one
-arena as with many (`MALLOC_ARENA_MAX=1` makes it 17 MiB less).
+After everything is closed, about twelve thousand small allocations are left, independent of the number of calls: the
+in-process servers, which live as long as the process. The resident memory then belongs to the allocator: glibc returns
+very little, with one arena as with many (`MALLOC_ARENA_MAX=1` saves 17 MiB).
 
-## Ten minutes of trouble
+## Ten minutes of failures
 
-{soak.servers} servers behind one bridge, six of each kind, with 120 callers: {soak.trouble.killed} processes killed, {soak.trouble.restarted} servers restarted with
-their sessions forgotten, {soak.trouble.reconnected} reconnects asked for, {soak.trouble.disabled_for_a_while} servers disabled for a while, {soak.trouble.lists_changed} lists changed;
-{soak.reconnects} connections opened again. Of {soak.calls} calls {soak.lost} were lost, {soak.crossed} crossed, and {soak.unavailable} were told at once that
-their server is unavailable. Memory was {soak.warm.resident_kib:mib} MiB a quarter of the way and {soak.end.resident_kib:mib} at the end; open files {soak.warm.files} and {soak.end.files}, and
-{soak.after.files} after {soak.before.files} before. Every server was there again, with one process each, and {soak.after.processes} were left.
+{soak.servers} servers behind one bridge, six of each kind, with 120 callers. {soak.trouble.killed} processes were killed, {soak.trouble.restarted} servers restarted
+with their sessions lost, {soak.trouble.reconnected} reconnected on request, {soak.trouble.disabled_for_a_while} disabled for a while, and {soak.trouble.lists_changed} tool lists changed;
+{soak.reconnects} connections were opened again. Of {soak.calls} calls {soak.lost} were lost, {soak.crossed} crossed, and {soak.unavailable} failed at once because
+their server was unavailable. Memory was {soak.warm.resident_kib:mib} MiB after a quarter of the run and {soak.end.resident_kib:mib} MiB at the end; there were {soak.warm.files}
+and {soak.end.files} open files, {soak.before.files} before the run and {soak.after.files} after it. Every server recovered, with one process each, and {soak.after.processes} processes
+were left.
 ";
 
 #[cfg(test)]
@@ -131,10 +133,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_page_is_what_the_runs_wrote_down() {
-        let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs");
-        let page = super::super::write_page(&docs, true);
-        assert_eq!(page, Ok(()), "`cargo xtask load --page` writes it anew");
+    fn load_page_matches_the_recorded_results() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+        let page = super::super::write_page(&root, true);
+        assert_eq!(page, Ok(()), "run `cargo xtask load --page`");
     }
 
     #[test]

@@ -1,7 +1,6 @@
-//! Rust without its comments and literals, so that a rule about code does not trip over prose.
+//! Removes comments and literals from Rust code, so that rules about code do not match prose.
 
-/// The source with every comment, string and character literal replaced by spaces. Lines stay
-/// where they are.
+/// Replaces every comment, string and character literal by spaces. Line numbers do not change.
 pub(super) fn code_only(source: &str) -> String {
     let mut code = String::with_capacity(source.len());
     let mut rest = source;
@@ -72,7 +71,7 @@ fn block_comment_length(text: &str) -> usize {
     text.len()
 }
 
-/// Up to and with the closing quote; a backslash hides what follows it.
+/// Up to and including the closing quote; a backslash escapes the next character.
 fn quoted_length(text: &str, quote: char) -> usize {
     let mut is_escaped = false;
     for (at, c) in text.char_indices().skip(1) {
@@ -115,25 +114,25 @@ fn raw_string_length(text: &str) -> usize {
 mod tests {
     use super::*;
 
-    /// Runs of spaces are shown as one, since only what is left matters.
+    /// Shows runs of spaces as one.
     fn left(source: &str) -> String {
         code_only(source).split(' ').filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ")
     }
 
     #[test]
-    fn comments_go_and_lines_stay() {
+    fn comments_are_removed_and_lines_are_kept() {
         assert_eq!(left("a // todo!()\nb /* x /* y */ z\n */ c"), "a \nb \n c");
         assert_eq!(left("/// println!()\nfn f() {}"), "\nfn f() {}");
     }
 
     #[test]
-    fn strings_go_whatever_they_hold() {
+    fn strings_are_removed_with_any_content() {
         assert_eq!(left(r#"f("dbg!(\" // ", b"x") + g"#), "f( , b ) + g");
         assert_eq!(left(r###"f(r#"a " b"#, br"\", cr##"x"# y"##) + g"###), "f( , , ) + g");
     }
 
     #[test]
-    fn characters_go_and_lifetimes_stay() {
+    fn characters_are_removed_and_lifetimes_are_kept() {
         assert_eq!(left(r"('\'', '\u{1F600}', '/', 'é', x)"), "( , , , , x)");
         assert_eq!(
             left("fn f<'a>(x: &'a str) { 'b: loop {} }"),
@@ -142,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn words_that_look_like_prefixes_stay() {
+    fn identifiers_that_look_like_literal_prefixes_are_kept() {
         assert_eq!(left("r#type + for_r + br + cr"), "r#type + for_r + br + cr");
         assert_eq!(left("attr\"x\""), "attr");
     }

@@ -1,30 +1,50 @@
-//! Which of our crates may name which. A new edge is a design event: it changes this table, in a
-//! commit of its own, and `ARCHITECTURE.md` says why.
+//! Checks which of our crates may depend on which. A new edge is a design decision: it changes this table in a
+//! separate commit, and `ARCHITECTURE.md` explains it.
 
 use super::Finding;
 use crate::workspace::Package;
 
-/// What a crate may depend on in any way, its tests included.
+/// The allowed dependencies of a crate, including those of its tests.
 enum May {
     Only(&'static [&'static str]),
-    /// Everything in the rows above its own: the places where the others meet.
+    /// All rows above its own, for crates that combine the others.
     AllAbove,
 }
 
 /// From the bottom up: a row names only rows above it.
 const LAYERS: &[(&str, May)] = &[
+    // Records skipped tests, for every test binary that skips some.
+    ("mcp-skip", May::Only(&[])),
+    // Foreign text, secrets and private files are defined once, so every crate may use it.
+    ("mcp-safe", May::Only(&[])),
     ("mcp-jsonrpc", May::Only(&[])),
-    ("mcp-config", May::Only(&[])),
-    ("mcp-search", May::Only(&[])),
-    ("mcp-transport", May::Only(&["mcp-jsonrpc"])),
-    ("mcp-client", May::Only(&["mcp-jsonrpc", "mcp-transport"])),
-    // Knows HTTP requests and challenges, never messages.
-    ("mcp-auth", May::Only(&["mcp-transport"])),
+    ("mcp-types", May::Only(&["mcp-safe", "mcp-jsonrpc"])),
+    // Tool authors compile this crate: keep its dependencies few.
+    ("mcp-tool", May::Only(&["mcp-safe", "mcp-jsonrpc", "mcp-types"])),
+    // Formats of model APIs: pure translation, without a bridge or a client.
+    ("mcp-providers", May::Only(&["mcp-skip", "mcp-safe", "mcp-jsonrpc", "mcp-types", "mcp-tool"])),
+    ("mcp-config", May::Only(&["mcp-skip", "mcp-safe"])),
+    ("mcp-search", May::Only(&["mcp-safe"])),
+    ("mcp-schema", May::Only(&[])),
+    // Restricts a process, and knows neither servers nor the protocol.
+    ("mcp-sandbox", May::Only(&["mcp-skip", "mcp-safe"])),
+    ("mcp-transport", May::Only(&["mcp-safe", "mcp-jsonrpc", "mcp-types"])),
+    ("mcp-client", May::Only(&["mcp-safe", "mcp-jsonrpc", "mcp-types", "mcp-transport"])),
+    // Handles HTTP requests and challenges, not messages.
+    ("mcp-auth", May::Only(&["mcp-skip", "mcp-safe", "mcp-transport"])),
+    // A server depends on no client.
+    (
+        "mcp-server",
+        May::Only(&["mcp-safe", "mcp-jsonrpc", "mcp-types", "mcp-tool", "mcp-transport"]),
+    ),
     ("mcp-bridge", May::AllAbove),
+    ("mcp-gateway", May::AllAbove),
+    // The facade: re-exports every layer, and the trait that connects a turn of a bridge to a model API.
+    ("mcp-host", May::AllAbove),
     ("mcp-cli", May::AllAbove),
     ("mcp-tests", May::AllAbove),
     ("mcp-fuzz", May::AllAbove),
-    // Builds before anything else does, and when nothing else does.
+    // Must build when other crates do not.
     ("xtask", May::Only(&[])),
 ];
 
@@ -35,7 +55,7 @@ pub(super) fn check(packages: &[Package]) -> Vec<Finding> {
 fn check_one(package: &Package, all: &[Package]) -> Vec<Finding> {
     let path = format!("{}/Cargo.toml", package.folder);
     let Some(row) = LAYERS.iter().position(|(name, _)| *name == package.name) else {
-        let what = format!("`{}` has no row in the table of layers", package.name);
+        let what = format!("`{}` is missing in the table of layers", package.name);
         return vec![Finding::new(&path, what)];
     };
     let allowed: Vec<&str> = match LAYERS[row].1 {
@@ -43,7 +63,7 @@ fn check_one(package: &Package, all: &[Package]) -> Vec<Finding> {
         May::AllAbove => LAYERS[..row].iter().map(|(name, _)| *name).collect(),
     };
     let is_ours = |name: &&String| all.iter().any(|other| other.name == **name);
-    // A crate may name itself: that is how its own tests switch on a feature.
+    // A crate may depend on itself: its tests enable features that way.
     let is_allowed = |name: &String| *name == package.name || allowed.contains(&name.as_str());
     let mut wrong: Vec<&String> =
         package.dependencies.iter().filter(is_ours).filter(|name| !is_allowed(name)).collect();
@@ -75,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn arrows_that_point_down_are_fine() {
+    fn dependencies_on_lower_layers_are_allowed() {
         let packages = [
             package("mcp-jsonrpc", &["serde", "proptest"]),
             package("mcp-transport", &["mcp-jsonrpc", "tokio", "mcp-transport"]),
@@ -86,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn an_arrow_that_points_up_or_skips_is_reported_once() {
+    fn dependency_on_a_higher_layer_is_reported_once() {
         let packages = [
             package("mcp-jsonrpc", &[]),
             package("mcp-search", &["mcp-jsonrpc"]),
@@ -97,11 +117,11 @@ mod tests {
             findings(&packages),
             [
                 "crates/mcp-search/Cargo.toml: `mcp-search` must not depend on `mcp-jsonrpc`; \
-                 it may depend on none of ours",
+                 it may depend on mcp-safe",
                 "crates/mcp-transport/Cargo.toml: `mcp-transport` must not depend on `mcp-auth`; \
-                 it may depend on mcp-jsonrpc",
+                 it may depend on mcp-safe, mcp-jsonrpc, mcp-types",
                 "crates/mcp-auth/Cargo.toml: `mcp-auth` must not depend on `mcp-jsonrpc`; \
-                 it may depend on mcp-transport",
+                 it may depend on mcp-skip, mcp-safe, mcp-transport",
             ]
         );
     }
@@ -110,12 +130,12 @@ mod tests {
     fn a_crate_unknown_to_the_table_is_reported() {
         assert_eq!(
             findings(&[package("mcp-new", &[])]),
-            ["crates/mcp-new/Cargo.toml: `mcp-new` has no row in the table of layers"]
+            ["crates/mcp-new/Cargo.toml: `mcp-new` is missing in the table of layers"]
         );
     }
 
     #[test]
-    fn the_top_may_use_everything_below_and_nothing_above() {
+    fn top_layers_may_use_everything_below() {
         let below = ["mcp-jsonrpc", "mcp-config", "mcp-search", "mcp-auth", "mcp-client"];
         let mut packages: Vec<Package> = below.iter().map(|name| package(name, &[])).collect();
         packages.push(package("mcp-bridge", &below));

@@ -1,29 +1,74 @@
-//! What every package owes its readers and its users.
+//! Checks manifests, READMEs and licence files of packages.
 
 use super::Finding;
 use crate::workspace::Package;
 
-pub(super) fn check(package: &Package, manifest: &str, has_readme: bool) -> Vec<Finding> {
+/// The licence files that each published package contains.
+pub(super) const LICENCES: &[&str] = &["LICENSE-APACHE", "LICENSE-MIT"];
+
+/// The attribute for feature labels on docs.rs.
+const LABELS: &str = "#![cfg_attr(docsrs, feature(doc_cfg))]";
+
+/// The checked files of a package.
+#[derive(Default)]
+pub(super) struct Files {
+    pub(super) manifest: String,
+    /// `src/lib.rs`, of a library.
+    pub(super) library: Option<String>,
+    pub(super) has_readme: bool,
+    /// Those of [`LICENCES`] that exist and equal the root's.
+    pub(super) licences: Vec<&'static str>,
+}
+
+pub(super) fn check(package: &Package, files: &Files) -> Vec<Finding> {
     let path = format!("{}/Cargo.toml", package.folder);
-    let is_blank = |text: &Option<String>| text.as_deref().is_none_or(|t| t.trim().is_empty());
     let mut wrong = Vec::new();
-    if is_blank(&package.description) {
-        wrong.push("has no `description`");
+    let mut text = |key: &str, text: &Option<String>| {
+        if text.as_deref().is_none_or(|text| text.trim().is_empty()) {
+            wrong.push(format!("missing `{key}`"));
+        }
+    };
+    text("description", &package.description);
+    text("license", &package.license);
+    if package.is_published {
+        text("repository", &package.repository);
+        text("homepage", &package.homepage);
+        text("documentation", &package.documentation);
     }
-    if is_blank(&package.license) {
-        wrong.push("has no `license`");
+    if !inherits_lints(&files.manifest) {
+        wrong.push("lacks `[lints] workspace = true`".to_owned());
     }
-    if !inherits_lints(manifest) {
-        wrong.push("lacks `[lints] workspace = true`");
-    }
-    // The other packages are read by people who already have the workspace.
-    if package.is_published && !has_readme {
-        wrong.push("has no README.md beside it");
+    // Unpublished packages are only used within the workspace.
+    if package.is_published {
+        wrong.extend(check_published(package, files));
     }
     wrong.into_iter().map(|what| Finding::new(&path, what)).collect()
 }
 
-/// Cargo's metadata does not tell, so we look for one of the two ways in which it is written.
+fn check_published(package: &Package, files: &Files) -> Vec<String> {
+    let mut wrong = Vec::new();
+    if !files.has_readme {
+        wrong.push("missing README.md".to_owned());
+    }
+    // The registry allows at most five of either.
+    for (what, words) in [("keywords", &package.keywords), ("categories", &package.categories)] {
+        if !(1..=5).contains(&words.len()) {
+            wrong.push(format!("has {} `{what}`, and one to five are allowed", words.len()));
+        }
+    }
+    for name in LICENCES.iter().filter(|name| !files.licences.contains(name)) {
+        wrong.push(format!("{name} is missing or differs from the one of the root"));
+    }
+    if !package.documents_all_features {
+        wrong.push("lacks `[package.metadata.docs.rs] all-features = true`".to_owned());
+    }
+    if files.library.as_ref().is_some_and(|source| !source.lines().any(|line| line == LABELS)) {
+        wrong.push(format!("its src/lib.rs lacks `{LABELS}`"));
+    }
+    wrong
+}
+
+/// Cargo's metadata does not include this, so look for one of the two notations.
 fn inherits_lints(manifest: &str) -> bool {
     let mut section = "";
     for line in manifest.lines() {
@@ -50,12 +95,28 @@ mod tests {
     use super::*;
 
     fn complete() -> Package {
+        let url = || Some("https://example.org".to_owned());
         Package {
             folder: "crates/mcp-a".into(),
             description: Some("what it is".into()),
             license: Some("MIT".into()),
+            repository: url(),
+            homepage: url(),
+            documentation: url(),
+            keywords: vec!["mcp".into()],
+            categories: vec!["encoding".into()],
+            documents_all_features: true,
             is_published: true,
             ..Package::default()
+        }
+    }
+
+    fn files() -> Files {
+        Files {
+            manifest: LINTED.to_owned(),
+            library: Some(format!("//! A.\n\n{LABELS}\n")),
+            has_readme: true,
+            licences: LICENCES.to_vec(),
         }
     }
 
@@ -64,33 +125,52 @@ mod tests {
 
     #[test]
     fn a_complete_package_passes() {
-        assert_eq!(check(&complete(), LINTED, true), []);
+        assert_eq!(check(&complete(), &files()), []);
     }
 
     #[test]
     fn everything_absent_is_named() {
-        let package = Package { description: Some(" ".into()), license: None, ..complete() };
+        let package = Package {
+            folder: "crates/mcp-a".into(),
+            description: Some(" ".into()),
+            is_published: true,
+            ..Package::default()
+        };
+        let files = Files { library: Some("//! A.\n".into()), ..Files::default() };
         let findings: Vec<String> =
-            check(&package, "[package]\n", false).iter().map(ToString::to_string).collect();
+            check(&package, &files).iter().map(ToString::to_string).collect();
         assert_eq!(
             findings,
             [
-                "crates/mcp-a/Cargo.toml: has no `description`",
-                "crates/mcp-a/Cargo.toml: has no `license`",
+                "crates/mcp-a/Cargo.toml: missing `description`",
+                "crates/mcp-a/Cargo.toml: missing `license`",
+                "crates/mcp-a/Cargo.toml: missing `repository`",
+                "crates/mcp-a/Cargo.toml: missing `homepage`",
+                "crates/mcp-a/Cargo.toml: missing `documentation`",
                 "crates/mcp-a/Cargo.toml: lacks `[lints] workspace = true`",
-                "crates/mcp-a/Cargo.toml: has no README.md beside it",
+                "crates/mcp-a/Cargo.toml: missing README.md",
+                "crates/mcp-a/Cargo.toml: has 0 `keywords`, and one to five are allowed",
+                "crates/mcp-a/Cargo.toml: has 0 `categories`, and one to five are allowed",
+                "crates/mcp-a/Cargo.toml: LICENSE-APACHE is missing or differs from the one of the root",
+                "crates/mcp-a/Cargo.toml: LICENSE-MIT is missing or differs from the one of the root",
+                "crates/mcp-a/Cargo.toml: lacks `[package.metadata.docs.rs] all-features = true`",
+                "crates/mcp-a/Cargo.toml: its src/lib.rs lacks `#![cfg_attr(docsrs, feature(doc_cfg))]`",
             ]
         );
     }
 
     #[test]
-    fn a_package_that_stays_home_needs_no_readme() {
-        let package = Package { is_published: false, ..complete() };
-        assert_eq!(check(&package, LINTED, false), []);
+    fn unpublished_package_needs_only_a_description_and_lints() {
+        let package = Package {
+            description: Some("what it is".into()),
+            license: Some("MIT".into()),
+            ..Package::default()
+        };
+        assert_eq!(check(&package, &Files { manifest: LINTED.into(), ..Files::default() }), []);
     }
 
     #[test]
-    fn lints_are_inherited_only_by_the_key_that_does_it() {
+    fn lints_are_inherited_by_the_manifest_key_only() {
         assert!(inherits_lints("lints.workspace = true\n[package]\n"));
         assert!(!inherits_lints("[lints]\nworkspace = false\n"));
         assert!(!inherits_lints("[lints]\n[dependencies]\nworkspace = true\n"));

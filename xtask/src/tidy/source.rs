@@ -1,24 +1,24 @@
-//! What a reader meets in the files: how they open, how long they are, what was left behind.
+//! Checks source files: module docs, length, leftovers, printing, and paths of a machine.
 
 use std::path::Path;
 
 use super::{Finding, code::code_only};
 
-/// Beyond this a file has a second idea inside.
+/// Longer files should be split.
 const LONGEST: usize = 450;
-/// Tests are read one case at a time.
+/// Longer, because tests are read one at a time.
 const LONGEST_OF_TESTS: usize = 700;
 
-/// Marks of unfinished work, and tests that nobody runs.
+/// Marks of unfinished work, and ignored tests.
 const LEFTOVERS: &[&str] = &["todo!(", "unimplemented!(", "dbg!(", "#[ignore"];
 
-/// A library's stdout may be someone's transport, and its stderr is someone else's screen.
+/// Macros that libraries must not use: stdout may be a transport, and stderr belongs to the host.
 const PRINTING: &[&str] = &["print!(", "println!(", "eprint!(", "eprintln!("];
 
-/// Where people's own machines begin. Cut in two, or this file would be the first finding.
+/// Prefixes of paths on a developer's machine, split so that this file is not a finding.
 const MACHINES: &[&str] = &[concat!("/ho", "me/"), concat!("/ro", "ot/"), concat!("/wo", "rk/")];
 
-/// Everything there is to say about one text file, by its path from the root.
+/// Checks one text file, by its path from the root.
 pub(super) fn check(path: &str, text: &str) -> Vec<Finding> {
     let mut findings = machine_paths(path, text);
     if is_our_rust(path) {
@@ -37,7 +37,7 @@ fn is_test(path: &str) -> bool {
     path.split('/').any(|part| matches!(part, "tests" | "tests.rs")) || path.ends_with("_tests.rs")
 }
 
-/// The part of `crates/` that others link. Commands print: that is their work.
+/// Whether the file is part of a library. Commands may print.
 fn is_library(path: &str) -> bool {
     path.starts_with("crates/")
         && path.split('/').nth(2) == Some("src")
@@ -49,7 +49,7 @@ fn is_library(path: &str) -> bool {
 fn shape(path: &str, text: &str) -> Vec<Finding> {
     let mut findings = Vec::new();
     if !text.starts_with("//!") {
-        findings.push(Finding::new(path, "does not open with `//!` and what it is for"));
+        findings.push(Finding::new(path, "does not begin with `//!` docs"));
     }
     let limit = if is_test(path) { LONGEST_OF_TESTS } else { LONGEST };
     let lines = text.lines().count();
@@ -74,8 +74,8 @@ fn leftovers(path: &str, code: &str) -> Vec<Finding> {
     findings
 }
 
-/// The line where the unit tests at the foot of a module begin: a test may print.
-fn unit_tests_begin(code: &str) -> usize {
+/// The line where the unit tests at the end of a module begin: tests may print.
+pub(super) fn unit_tests_begin(code: &str) -> usize {
     let lines: Vec<&str> = code.lines().collect();
     let opens = |pair: &[&str]| {
         pair[0] == "#[cfg(test)]" && pair[1].starts_with("mod ") && pair[1].ends_with('{')
@@ -83,7 +83,7 @@ fn unit_tests_begin(code: &str) -> usize {
     lines.windows(2).position(opens).unwrap_or(lines.len())
 }
 
-/// Whether `mark` stands in the line, not as the end of a longer name.
+/// Whether `mark` is in the line and not the end of a longer name.
 fn has_word(line: &str, mark: &str) -> bool {
     line.match_indices(mark).any(|(at, _)| {
         !line[..at].ends_with(|before: char| before.is_alphanumeric() || before == '_')
@@ -94,14 +94,14 @@ fn machine_paths(path: &str, text: &str) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (index, line) in text.lines().enumerate() {
         for start in MACHINES.iter().filter(|start| has_path(line, start)) {
-            let what = format!("`{start}` is a path on somebody's machine");
+            let what = format!("`{start}` is a path on a developer's machine");
             findings.push(Finding::at(path, index + 1, what));
         }
     }
     findings
 }
 
-/// Whether a path begins with `start` here: the same folder deeper inside another one is fine.
+/// Whether a path begins with `start` here, and not a deeper folder of the same name.
 fn has_path(line: &str, start: &str) -> bool {
     line.match_indices(start).any(|(at, _)| {
         !line[..at]
@@ -126,7 +126,7 @@ mod tests {
     #[test]
     fn a_file_without_module_docs_is_reported_wherever_it_is() {
         for path in ["crates/mcp-a/src/lib.rs", "crates/mcp-a/tests/it/main.rs", "tests/src/x.rs"] {
-            let expected = format!("{path}: does not open with `//!` and what it is for");
+            let expected = format!("{path}: does not begin with `//!` docs");
             assert_eq!(findings(path, "fn main() {}\n"), [expected]);
         }
         assert_eq!(findings("bench/src/main.rs", "fn main() {}\n"), [""; 0]);
@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_left_behind_is_named_with_its_line() {
+    fn leftovers_are_reported_with_their_line() {
         let path = "crates/mcp-a/src/peer.rs";
         assert_eq!(
             in_library("fn f() { todo!() }"),
@@ -194,7 +194,7 @@ mod tests {
     fn paths_of_a_machine_are_found_in_any_file() {
         for start in MACHINES {
             let path = format!("{start}someone/x");
-            let what = format!("`{start}` is a path on somebody's machine");
+            let what = format!("`{start}` is a path on a developer's machine");
             for line in [path.clone(), format!("cd \"{path}\""), format!("file://{path}")] {
                 assert_eq!(findings("docs/a.md", &line), [format!("docs/a.md:1: {what}")]);
             }

@@ -1,6 +1,6 @@
-//! A browser on this machine, and a listener that hears where it was redirected to.
+//! Opens a browser on this machine and receives its redirect with a local HTTP listener.
 
-mod ear;
+mod listener;
 
 use std::{
     fmt,
@@ -19,26 +19,30 @@ use tokio::{
     task::JoinSet,
 };
 
-use self::ear::Ear;
-use super::{DeviceCode, Interact, InteractError, Redirect, Verdict, Visit, redirect::RedirectUri};
-use crate::{browser::open_browser, secret::Secret};
+use self::listener::LoopbackListener;
+use super::{
+    browser::open_browser,
+    interface::{DeviceCode, Interact, Redirect, Verdict, Visit},
+    redirect::RedirectUri,
+};
+use crate::{error::InteractError, secret::Secret};
 
-/// A request line with a code, a state and an issuer is far shorter.
+/// Far more than a request line with a code, a state and an issuer needs.
 const LONGEST_REQUEST: usize = 16 * 1024;
-/// How long one connection may take to ask.
+/// The time limit for reading the request of one connection.
 const REQUEST_LIMIT: Duration = Duration::from_secs(5);
 const MOST_CONNECTIONS: usize = 32;
-/// How long an answer may take: a browser that does not read must not keep the login waiting.
-const ANSWER_LIMIT: Duration = Duration::from_secs(2);
-/// How long to wait after a connection could not be accepted.
+/// The time limit for writing a response: a browser that does not read must not delay the login.
+const RESPONSE_LIMIT: Duration = Duration::from_secs(2);
+/// The pause after a failed `accept`.
 const PAUSE: Duration = Duration::from_millis(100);
 
 /// Opens a page in the browser.
 pub type OpenPage = Arc<dyn Fn(&str) -> std::io::Result<()> + Send + Sync>;
-/// Shows the person the page, in case no browser appears, or a device code.
-pub type Tell = Arc<dyn Fn(Shown<'_>) + Send + Sync>;
+/// Shows the user the page, in case no browser appears, or a device code.
+pub type OnMessage = Arc<dyn Fn(Shown<'_>) + Send + Sync>;
 
-/// What the person is shown beside the browser.
+/// A message to the user that accompanies the browser.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub enum Shown<'a> {
@@ -54,41 +58,41 @@ pub struct LoopbackBrowser {
     port: u16,
     limit: Duration,
     open: OpenPage,
-    tell: Option<Tell>,
+    tell: Option<OnMessage>,
 }
 
 impl LoopbackBrowser {
-    /// Listens at any free port, for at most five minutes.
+    /// Listens on any free port for at most five minutes.
     pub fn new() -> Self {
         let open: OpenPage = Arc::new(open_browser);
         Self { port: 0, limit: Duration::from_secs(5 * 60), open, tell: None }
     }
 
-    /// Always at this port, for clients that were registered with it. A fixed redirect address
-    /// ([`OAuthOptions::redirect_uri`](crate::OAuthOptions::redirect_uri)) has a port of its own.
+    /// Sets the port, for clients that were registered with it. The port of a fixed redirect URL
+    /// ([`OAuthOptions::redirect_uri`](crate::OAuthOptions::redirect_uri)) has precedence.
     #[must_use]
     pub fn with_port(mut self, port: u16) -> Self {
         self.port = port;
         self
     }
 
-    /// Waits for at most this long.
+    /// Sets how long to wait for the redirect.
     #[must_use]
     pub fn with_limit(mut self, limit: Duration) -> Self {
         self.limit = limit;
         self
     }
 
-    /// Opens pages with `open`.
+    /// Sets the function that opens pages.
     #[must_use]
     pub fn with_opener(mut self, open: OpenPage) -> Self {
         self.open = open;
         self
     }
 
-    /// Shows pages and codes with `tell`, too. A page that was told need not open by itself.
+    /// Also shows pages and codes with `tell`. A failure to open the browser is then ignored.
     #[must_use]
-    pub fn with_teller(mut self, tell: Tell) -> Self {
+    pub fn with_message_handler(mut self, tell: OnMessage) -> Self {
         self.tell = Some(tell);
         self
     }
@@ -112,8 +116,8 @@ impl Interact for LoopbackBrowser {
         fixed: Option<&'a RedirectUri>,
     ) -> BoxFuture<'a, Result<Box<dyn Redirect>, InteractError>> {
         Box::pin(async move {
-            let ear = Ear::open(fixed, self.port).await?;
-            Ok(Box::new(Listening { ear, with: self.clone() }) as Box<dyn Redirect>)
+            let listener = LoopbackListener::open(fixed, self.port).await?;
+            Ok(Box::new(Listening { listener, with: self.clone() }) as Box<dyn Redirect>)
         })
     }
 
@@ -123,7 +127,7 @@ impl Interact for LoopbackBrowser {
             let opened = (self.open)(page).map_err(InteractError::Browser);
             match &self.tell {
                 Some(tell) => tell(Shown::Code(code)),
-                // Without anybody to tell the code, a page that does not hold it is of no use.
+                // Without a message handler, the page is only useful if it already contains the code.
                 None if code.verification_uri_complete.is_none() => {
                     return Err(InteractError::Unsupported("show a code"));
                 }
@@ -135,13 +139,13 @@ impl Interact for LoopbackBrowser {
 }
 
 struct Listening {
-    ear: Ear,
+    listener: LoopbackListener,
     with: LoopbackBrowser,
 }
 
 impl Redirect for Listening {
     fn uri(&self) -> &str {
-        &self.ear.uri
+        &self.listener.uri
     }
 
     fn visit(self: Box<Self>, visit: Visit<'_>) -> BoxFuture<'_, Result<Secret, InteractError>> {
@@ -152,8 +156,8 @@ impl Redirect for Listening {
                 None => opened?,
             }
             let limit = self.with.limit;
-            let Ear { origin, path, .. } = &self.ear;
-            let accept = |cx: &mut Context<'_>| self.ear.poll_accept(cx);
+            let LoopbackListener { origin, path, .. } = &self.listener;
+            let accept = |cx: &mut Context<'_>| self.listener.poll_accept(cx);
             let redirected = wait(accept, (origin, path), visit);
             let redirected = tokio::time::timeout(limit, redirected).await;
             redirected.map_err(|_| InteractError::TimedOut(limit))
@@ -161,14 +165,14 @@ impl Redirect for Listening {
     }
 }
 
-/// Answers requests for `at`, an origin and a path, until one belongs to this login. Others get a page that
-/// says so, and no more.
+/// Serves requests for `at`, an origin and a path, until one belongs to this login. Other requests get an error
+/// page.
 async fn wait(
     mut accept: impl FnMut(&mut Context<'_>) -> Poll<io::Result<(TcpStream, SocketAddr)>>,
     at: (&str, &str),
     visit: Visit<'_>,
 ) -> Secret {
-    // Browsers open connections ahead and say nothing on them, so nobody waits for one alone.
+    // Browsers open spare connections and send nothing on them, so connections are read concurrently.
     let mut reading = JoinSet::new();
     loop {
         tokio::select! {
@@ -176,16 +180,16 @@ async fn wait(
                 Ok((stream, _)) => {
                     reading.spawn(tokio::time::timeout(REQUEST_LIMIT, read_head(stream)));
                 }
-                // A connection that is gone again, or no descriptor left for it: any program on this
-                // machine can bring that about, and the browser's own connection is still to come.
+                // Any program on this machine can cause an aborted connection or use up descriptors, and the
+                // browser's own connection may still come.
                 Err(error) => {
-                    tracing::debug!(%error, "a connection was not accepted");
+                    tracing::debug!(%error, "could not accept a connection");
                     tokio::time::sleep(PAUSE).await;
                 }
             },
             Some(read) = reading.join_next() => {
                 let Ok(Ok(Some((stream, head)))) = read else { continue };
-                if let Some(redirected) = answer(stream, &head, at, visit).await {
+                if let Some(redirected) = serve(stream, &head, at, visit).await {
                     return redirected;
                 }
             }
@@ -193,16 +197,20 @@ async fn wait(
     }
 }
 
-/// Answers one request. The URL, if it is the redirect that is waited for.
-async fn answer(
+/// Responds to one request. Returns its URL if it is the expected redirect.
+async fn serve(
     mut stream: TcpStream,
     head: &str,
     (origin, path): (&str, &str),
     visit: Visit<'_>,
 ) -> Option<Secret> {
     let Some(target) = target(head, path) else {
-        respond(&mut stream, 404, &page("Nothing here", "This address only answers a login."))
-            .await;
+        respond(
+            &mut stream,
+            404,
+            &page("Not found", "This page only receives the result of a login."),
+        )
+        .await;
         return None;
     };
     let redirected = Secret::new(format!("{origin}{target}"));
@@ -225,7 +233,7 @@ async fn read_head(mut stream: TcpStream) -> Option<(TcpStream, String)> {
     Some((stream, String::from_utf8(bytes).ok()?))
 }
 
-/// The target of a `GET` of exactly this path.
+/// Returns the target of a `GET` request for exactly this path.
 pub(crate) fn target<'a>(head: &'a str, path: &str) -> Option<&'a str> {
     let mut words = head.lines().next()?.split(' ');
     let (method, target) = (words.next()?, words.next()?);
@@ -248,14 +256,13 @@ fn describe(verdict: &Verdict) -> (u16, String) {
             400,
             page(
                 "The login was stopped",
-                "The answer came from a different server than the one that was asked. \
+                "The response came from a different server than the one the login was started with. \
                  You can close this window.",
             ),
         ),
-        Verdict::NotOurs => (
-            400,
-            page("Not this login", "This answer does not belong to a login that is waited for."),
-        ),
+        Verdict::NotOurs => {
+            (400, page("Not this login", "This response does not belong to a login in progress."))
+        }
     }
 }
 
@@ -286,19 +293,19 @@ fn escape(text: &str) -> String {
 
 async fn respond(stream: &mut TcpStream, status: u16, page: &str) {
     let reason = if status == 200 { "OK" } else { "Error" };
-    let answer = format!(
+    let response = format!(
         "HTTP/1.1 {status} {reason}\r\ncontent-type: text/html; charset=utf-8\r\n\
          content-length: {}\r\nconnection: close\r\ncache-control: no-store\r\n\
          referrer-policy: no-referrer\r\n\
          content-security-policy: default-src 'none'; style-src 'unsafe-inline'\r\n\r\n{page}",
         page.len()
     );
-    // Whether the browser still listens changes nothing.
+    // The login does not depend on whether the browser receives the page.
     let sent = async {
-        let _ = stream.write_all(answer.as_bytes()).await;
+        let _ = stream.write_all(response.as_bytes()).await;
         let _ = stream.shutdown().await;
     };
-    let _ = tokio::time::timeout(ANSWER_LIMIT, sent).await;
+    let _ = tokio::time::timeout(RESPONSE_LIMIT, sent).await;
 }
 
 #[cfg(test)]

@@ -1,23 +1,26 @@
-//! For a machine without a browser: the person opens the page elsewhere and pastes where it ended up.
+//! Login on a machine without a browser: the user opens the page elsewhere and pastes the redirect URL.
 
 use std::{fmt, sync::Arc};
 
 use mcp_transport::BoxFuture;
 
-use super::{DeviceCode, Interact, InteractError, Redirect, Visit, redirect::RedirectUri};
-use crate::secret::Secret;
+use super::{
+    interface::{DeviceCode, Interact, Redirect, Visit},
+    redirect::RedirectUri,
+};
+use crate::{error::InteractError, secret::Secret};
 
-/// Shows the URL, and returns the whole URL from the browser's address bar.
+/// Shows the URL, and returns the URL from the browser's address bar after the redirect.
 pub type AskForUrl =
     Arc<dyn Fn(String) -> BoxFuture<'static, Result<Secret, InteractError>> + Send + Sync>;
 /// Shows a code.
 pub type ShowCode = Arc<dyn Fn(&DeviceCode) + Send + Sync>;
 
-/// Asks the person to open a page anywhere and to paste the address that the browser ended up at.
+/// Asks the user to open a page in any browser and to paste the URL that it is redirected to.
 ///
-/// Nothing listens at the redirect address, so the browser shows an error page there; its address is what
-/// counts. Any channel works: a terminal, a chat, a test. It is also the only way to a redirect address that
-/// is not on this machine, such as a page that shows its own address.
+/// Nothing listens at the redirect URL, so the browser shows an error page there; only the URL is needed. It can be
+/// asked for in a terminal, a chat or a test. This is also the only way to use a redirect URL that is not on this
+/// machine.
 #[derive(Clone)]
 pub struct Paste {
     redirect_uri: String,
@@ -26,20 +29,20 @@ pub struct Paste {
 }
 
 impl Paste {
-    /// Asks with `ask`. The redirect goes to a port of this machine where nobody listens.
+    /// Asks with `ask`. The redirect URL is an unused port on this machine.
     pub fn new(ask: AskForUrl) -> Self {
         Self { redirect_uri: "http://127.0.0.1:33418/callback".to_owned(), ask, show_code: None }
     }
 
-    /// With another redirect, as it was registered. A fixed one
-    /// ([`OAuthOptions::redirect_uri`](crate::OAuthOptions::redirect_uri)) comes before it.
+    /// Sets the redirect URL that the client was registered with. A fixed one
+    /// ([`OAuthOptions::redirect_uri`](crate::OAuthOptions::redirect_uri)) has precedence.
     #[must_use]
     pub fn with_redirect(mut self, uri: impl Into<String>) -> Self {
         self.redirect_uri = uri.into();
         self
     }
 
-    /// Shows device codes with `show`.
+    /// Sets the function that shows device codes.
     #[must_use]
     pub fn with_codes(mut self, show: ShowCode) -> Self {
         self.show_code = Some(show);

@@ -1,15 +1,16 @@
-//! A redirect address that is fixed, because a client was registered with it.
+//! A fixed redirect URL, for a client that was registered with it.
 
 use std::{net::IpAddr, str::FromStr};
 
 use url::{Host, Url};
 
-use crate::{guard::is_fit_for_browser, oauth::error::LoginError};
+use super::browser::is_fit_for_browser;
+use crate::error::LoginError;
 
-/// A whole redirect address: `http` on this machine, or `https` anywhere.
+/// A complete redirect URL: `http` on this machine, or `https` anywhere.
 ///
 /// ```
-/// use mcp_auth::RedirectUri;
+/// use mcp_auth::interact::RedirectUri;
 ///
 /// let here: RedirectUri = "http://localhost:8080/oauth/callback".parse()?;
 /// assert!(here.is_here());
@@ -24,46 +25,46 @@ pub struct RedirectUri {
     url: Url,
 }
 
-/// Where on this machine a browser looks for an address.
+/// The loopback addresses that a local redirect URL refers to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Here {
+pub(crate) enum Loopback {
     Address(IpAddr),
-    /// A name, which may mean either of the two loopback addresses.
+    /// A host name, which may resolve to either of the two loopback addresses.
     Name,
 }
 
 impl RedirectUri {
-    /// As it was written, which is how an authorization server compares it.
+    /// Returns the URL as it was written, because authorization servers compare it as a string.
     pub fn as_str(&self) -> &str {
         &self.text
     }
 
-    /// Whether a program on this machine can listen there.
+    /// Whether a program on this machine can listen at this URL.
     pub fn is_here(&self) -> bool {
-        self.here().is_some()
+        self.loopback().is_some()
     }
 
-    pub(crate) fn here(&self) -> Option<Here> {
-        // Nobody here has a certificate, so `https` is elsewhere even at `localhost`.
+    pub(crate) fn loopback(&self) -> Option<Loopback> {
+        // The listener has no certificate, so an `https` URL cannot be served even at `localhost`.
         match self.url.host()? {
             _ if self.url.scheme() != "http" => None,
-            Host::Ipv4(address) => Some(Here::Address(address.into())),
-            Host::Ipv6(address) => Some(Here::Address(address.into())),
-            Host::Domain(_) => Some(Here::Name),
+            Host::Ipv4(address) => Some(Loopback::Address(address.into())),
+            Host::Ipv6(address) => Some(Loopback::Address(address.into())),
+            Host::Domain(_) => Some(Loopback::Name),
         }
     }
 
-    /// The port it names.
+    /// Returns the explicit port, if any.
     pub(crate) fn port(&self) -> Option<u16> {
         self.url.port()
     }
 
-    /// The path that a browser asks for.
+    /// Returns the path that a browser requests.
     pub(crate) fn path(&self) -> &str {
         self.url.path()
     }
 
-    /// The same address at `port`, and its origin alone.
+    /// Returns the same URL with `port`, and its origin.
     pub(crate) fn at_port(&self, port: u16) -> (String, String) {
         let mut url = self.url.clone();
         let is_there = self.url.port() == Some(port) || url.set_port(Some(port)).is_err();
@@ -76,14 +77,14 @@ impl FromStr for RedirectUri {
     type Err = LoginError;
 
     fn from_str(text: &str) -> Result<Self, LoginError> {
-        let bad = |why| LoginError::BadSetting { setting: "redirect address", why };
+        let bad = |why| LoginError::BadSetting { setting: "redirect URL", why };
         let url = Url::parse(text).map_err(|_| bad("it is not a URL"))?;
-        // RFC 6749 §3.1.2.
+        // https://www.rfc-editor.org/rfc/rfc6749#section-3.1.2
         if url.fragment().is_some() {
             return Err(bad("it has a fragment"));
         }
         if !text.bytes().all(|byte| byte.is_ascii_graphic()) {
-            return Err(bad("it has characters that no URL has"));
+            return Err(bad("it has characters that are not allowed in a URL"));
         }
         if !is_fit_for_browser(text) {
             return Err(bad("it is neither https nor on this machine, or it names a user"));
@@ -97,7 +98,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_address_is_here_or_encrypted_and_nothing_else() {
+    fn redirect_url_is_local_or_encrypted() {
         for here in ["http://localhost:8080/x", "http://127.0.0.1/", "http://[::1]:1/a?b=c"] {
             assert!(here.parse::<RedirectUri>().unwrap().is_here(), "{here}");
         }
@@ -121,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn a_port_is_filled_in_only_where_there_is_none() {
+    fn port_is_added_to_a_redirect_url_only_if_it_has_none() {
         let fixed: RedirectUri = "http://LOCALHOST:8080/cb".parse().unwrap();
         let (uri, origin) = fixed.at_port(8080);
         assert_eq!(

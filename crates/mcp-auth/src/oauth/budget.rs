@@ -1,10 +1,10 @@
-//! How often something may be tried before it is enough for a while.
+//! A limit on attempts per window of time.
 
 use std::{collections::VecDeque, time::Duration};
 
 use tokio::time::Instant;
 
-/// At most so many within a window of time.
+/// Allows a number of attempts within a sliding window of time.
 #[derive(Debug)]
 pub(crate) struct Budget {
     most: usize,
@@ -17,7 +17,7 @@ impl Budget {
         Self { most, window, spent: VecDeque::new() }
     }
 
-    /// Takes one, if there is one left.
+    /// Takes one attempt. Returns `false` if none is left.
     pub(crate) fn take(&mut self, now: Instant) -> bool {
         while self.spent.front().is_some_and(|at| now.duration_since(*at) >= self.window) {
             self.spent.pop_front();
@@ -29,7 +29,7 @@ impl Budget {
         has_one
     }
 
-    /// As if nothing had been tried: a person asked for it.
+    /// Forgets earlier attempts, because the user asked for a new one.
     pub(crate) fn reset(&mut self) {
         self.spent.clear();
     }
@@ -40,7 +40,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_window_has_an_end() {
+    fn budget_is_renewed_after_its_window() {
         let (start, minute) = (Instant::now(), Duration::from_secs(60));
         let mut budget = Budget::new(2, minute);
         assert!(budget.take(start) && budget.take(start + minute / 2));

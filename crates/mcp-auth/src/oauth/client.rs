@@ -1,48 +1,48 @@
-//! Who we are to an authorization server, and how we prove it.
+//! The OAuth client and its authentication at the authorization server.
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use serde_json::{Value, json};
 
 use super::{
-    error::LoginError,
-    jwt::{SigningKey, client_assertion, unix_now},
-    metadata::{ServerMetadata, text},
-    token::Form,
+    document::text,
+    form::Form,
+    metadata::ServerMetadata,
+    proof::jwt::{SigningKey, client_assertion, unix_now},
 };
-use crate::{secret::Secret, source::Source};
+use crate::{credentials::Source, error::LoginError, secret::Secret};
 
 /// A client id that was registered beforehand.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct PreRegistered {
-    /// The id.
+    /// The client id.
     pub id: String,
-    /// What proves that we are this client.
+    /// The credential of the client.
     pub proof: ClientProof,
-    /// The issuer it is registered with. Where it is not given, the first one met is remembered.
+    /// The issuer it is registered with. If not given, the issuer of the first login is stored.
     pub issuer: Option<String>,
 }
 
 impl PreRegistered {
-    /// A client that proves itself with `proof`.
+    /// Creates a client that authenticates with `proof`.
     pub fn new(id: impl Into<String>, proof: ClientProof) -> Self {
         Self { id: id.into(), proof, issuer: None }
     }
 }
 
-/// What proves that we are a client.
+/// The credential of a client.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum ClientProof {
-    /// Nothing: a public client.
+    /// No credential: a public client.
     None,
     /// A shared secret.
     Secret(Source),
-    /// A private key whose public half the authorization server knows.
+    /// A private key, with its public key registered at the authorization server.
     Key(SigningKey),
 }
 
-/// How a client proves itself at the token endpoint.
+/// The client authentication method at the token endpoint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum AuthMethod {
     None,
@@ -66,14 +66,15 @@ impl AuthMethod {
         all.into_iter().find(|method| method.name() == name)
     }
 
-    /// With a secret: what the server lists, Basic before Post. No list means Basic (RFC 8414 §2).
+    /// Chooses the method for a client secret: one that the server lists, `Basic` preferred. Without a list it is
+    /// `Basic`: <https://www.rfc-editor.org/rfc/rfc8414#section-2>.
     pub(crate) fn with_secret(server: &ServerMetadata) -> Self {
         let lists = |method: Self| server.lists_auth(method.name()).unwrap_or(false);
         if !lists(Self::Basic) && lists(Self::Post) { Self::Post } else { Self::Basic }
     }
 }
 
-/// A client id together with its proof, for one issuer.
+/// A client id and its credential, for one issuer.
 #[derive(Clone, Debug)]
 pub(crate) struct Client {
     pub(crate) id: String,
@@ -105,7 +106,9 @@ impl Client {
             ClientProof::Key(key) => {
                 let algs = &server.signing_algs;
                 if !algs.is_empty() && !algs.iter().any(|alg| alg == key.algorithm()) {
-                    return Err(LoginError::NotOffered("our key's signing algorithm"));
+                    return Err(LoginError::NotOffered(
+                        "the signing algorithm of the configured key",
+                    ));
                 }
                 let (key, method) = (Some(key.clone()), AuthMethod::PrivateKey);
                 Self { id, secret: None, key, method }
@@ -113,7 +116,7 @@ impl Client {
         })
     }
 
-    /// Puts the proof into a token request: a header, or more fields.
+    /// Adds the client authentication to a request: form fields, or the returned `Authorization` header.
     pub(crate) fn authenticate(
         &self,
         form: &mut Form,
@@ -121,7 +124,8 @@ impl Client {
     ) -> Result<Option<Secret>, LoginError> {
         match (self.method, &self.secret, &self.key) {
             (AuthMethod::Basic, Some(secret), _) => {
-                // RFC 6749 §2.3.1: both are form-encoded before they are joined.
+                // Both are form-encoded before they are joined:
+                // https://www.rfc-editor.org/rfc/rfc6749#section-2.3.1
                 let pair = format!("{}:{}", encode(&self.id), encode(secret.expose()));
                 return Ok(Some(Secret::new(format!("Basic {}", STANDARD.encode(pair)))));
             }
@@ -141,7 +145,7 @@ impl Client {
         Ok(None)
     }
 
-    /// As it is stored. Keys stay in the configuration.
+    /// Encodes the client for the store. Keys stay in the configuration.
     pub(crate) fn to_json(&self) -> Value {
         json!({
             "id": self.id,
@@ -156,17 +160,17 @@ impl Client {
         Some(Self { id: text(stored, "id")?, secret, key: None, method })
     }
 
-    /// From the answer to a registration, whose word counts more than our wish.
-    pub(crate) fn from_registration(answer: &Value, asked: AuthMethod) -> Option<Self> {
-        let id = text(answer, "client_id")?;
-        let secret = answer["client_secret"].as_str().filter(|s| !s.is_empty()).map(Secret::new);
-        let named = answer["token_endpoint_auth_method"].as_str();
+    /// Reads the response to a registration. Its authentication method overrides the requested one.
+    pub(crate) fn from_registration(response: &Value, requested: AuthMethod) -> Option<Self> {
+        let id = text(response, "client_id")?;
+        let secret = response["client_secret"].as_str().filter(|s| !s.is_empty()).map(Secret::new);
+        let named = response["token_endpoint_auth_method"].as_str();
         let method = match (named.and_then(AuthMethod::from_name), &secret) {
             (Some(method), _) => method,
-            (None, Some(_)) if asked == AuthMethod::None => AuthMethod::Basic,
-            (None, _) => asked,
+            (None, Some(_)) if requested == AuthMethod::None => AuthMethod::Basic,
+            (None, _) => requested,
         };
-        // Without a secret there is nothing to prove, whatever was agreed.
+        // Without a secret, no other method is possible.
         let method = if secret.is_none() { AuthMethod::None } else { method };
         Some(Self { id, secret, key: None, method })
     }
@@ -188,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn each_method_proves_itself_in_its_own_place() {
+    fn client_secret_is_sent_as_the_auth_method_requires() {
         let (header, form) = with(AuthMethod::Basic);
         let expected = format!("Basic {}", STANDARD.encode("a+b:s%3A%25"));
         assert_eq!(header.unwrap().expose(), expected);
@@ -202,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn the_server_decides_how_a_secret_is_shown() {
+    fn auth_method_for_a_secret_is_one_that_the_server_lists() {
         let listing = |methods: Option<&[&str]>| {
             let auth_methods = methods.map(|m| m.iter().map(|&m| m.to_owned()).collect());
             AuthMethod::with_secret(&ServerMetadata { auth_methods, ..ServerMetadata::default() })
@@ -216,9 +220,9 @@ mod tests {
     }
 
     #[test]
-    fn the_answer_to_a_registration_decides() {
-        let read = |answer| {
-            let client = Client::from_registration(&answer, AuthMethod::None).unwrap();
+    fn registration_response_overrides_the_requested_auth_method() {
+        let read = |response| {
+            let client = Client::from_registration(&response, AuthMethod::None).unwrap();
             client.method
         };
         assert_eq!(read(json!({"client_id": "x"})), AuthMethod::None);
@@ -231,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn a_client_survives_being_stored() {
+    fn stored_client_is_read_back_unchanged() {
         let client = Client::with_secret("x".into(), Secret::new("s"), AuthMethod::Post);
         let again = Client::from_json(&client.to_json()).unwrap();
         assert_eq!((again.id.as_str(), again.method), ("x", AuthMethod::Post));

@@ -1,16 +1,16 @@
-//! Requests of a login: every URL is judged before it is asked, and answers are bounded.
+//! Sends login requests. Every URL is checked before it is requested, and responses are bounded.
 
 use std::sync::Arc;
 
+use mcp_transport::net::Guard;
 use zeroize::Zeroizing;
 
-use super::error::{LoginError, Refusal};
 use crate::{
-    guard::Guard,
+    error::{LoginError, Refusal},
     http::{HttpClient, HttpError, HttpRequest, HttpResponse},
 };
 
-/// How often a document may be somewhere else. Only documents: a token request follows nothing.
+/// The redirects followed for one document. Token requests follow none.
 const MOST_REDIRECTS: usize = 3;
 
 #[derive(Clone, Debug)]
@@ -21,7 +21,7 @@ pub(crate) struct Fetch {
 
 pub(crate) enum Document {
     Found(Zeroizing<Vec<u8>>),
-    /// Not there: look in the next place.
+    /// Not found; the next URL may have it.
     Missing,
 }
 
@@ -30,7 +30,7 @@ impl Fetch {
         Self { http, guard }
     }
 
-    /// The same client for a server that the user named, in its own surroundings.
+    /// Returns the same client for a server configured by the user, with a guard for that server.
     pub(crate) fn for_server(&self, server: &str) -> Self {
         Self { http: self.http.clone(), guard: Guard::for_server(server) }
     }
@@ -39,13 +39,13 @@ impl Fetch {
         HttpRequest::new(method, url, self.guard.clone())
     }
 
-    /// Judges a URL that nothing is sent to yet.
+    /// Checks a URL without sending a request.
     pub(crate) fn check(&self, url: &str, what: &'static str) -> Result<(), LoginError> {
-        let judged = self.guard.check_url(url);
-        judged.map(|_| ()).map_err(|why| LoginError::Blocked { what, why })
+        let checked = self.guard.check_url(url);
+        checked.map(|_| ()).map_err(|why| LoginError::Blocked { what, why })
     }
 
-    /// Sends a request that asks for `asking`.
+    /// Sends a request for `asking`, which names it in errors.
     pub(crate) async fn send(
         &self,
         request: HttpRequest,
@@ -56,7 +56,7 @@ impl Fetch {
         tracing::debug!(?request, asking, "login request");
         match self.http.send(request).await {
             Ok(response) => {
-                tracing::debug!(status = response.status, asking, "login answer");
+                tracing::debug!(status = response.status, asking, "login response");
                 Ok(response)
             }
             Err(HttpError::Blocked(why)) => Err(blocked(why)),
@@ -64,7 +64,7 @@ impl Fetch {
         }
     }
 
-    /// Reads a document, following a few redirects, each judged like the first URL.
+    /// Fetches a document, following a few redirects, each checked like the first URL.
     pub(crate) async fn document(
         &self,
         url: &str,
@@ -83,7 +83,7 @@ impl Fetch {
                     Some(location) => url = location,
                     None => return Ok(Document::Missing),
                 },
-                // These may pass, and taking them for "not there" would lead to the wrong place.
+                // Transient: treating them as missing would continue with the wrong URL.
                 429 | 500..=599 => {
                     let refusal = Refusal::new("temporarily_unavailable", None);
                     return Err(LoginError::Refused { asking, refusal });
@@ -91,7 +91,7 @@ impl Fetch {
                 _ => return Ok(Document::Missing),
             }
         }
-        Err(LoginError::BadDocument { what: asking, why: "it is redirected too often" })
+        Err(LoginError::BadDocument { what: asking, why: "too many redirects" })
     }
 }
 

@@ -1,34 +1,36 @@
-//! Targets for the fuzzer: what authorization servers and browsers send.
-#![expect(clippy::missing_panics_doc, reason = "panicking is what they are for")]
+//! Fuzz targets for input from authorization servers and browsers.
+#![expect(clippy::missing_panics_doc, reason = "fuzz targets report by panicking")]
 
 use std::time::Duration;
 
+use mcp_transport::net::Guard;
 use url::Url;
 
 use super::{
-    authorize_url::begin,
-    callback::{Expected, Issuer},
     client::{AuthMethod, Client},
-    device,
-    discovery::{is_about, issuer_urls, resource_urls},
-    error::{LoginError, Refusal},
-    metadata::{ResourceMetadata, ServerMetadata, object},
+    discover::urls::{is_about, issuer_urls, resource_urls},
+    document::object,
+    endpoint::{authorize_url::begin, device_code, token},
+    metadata::{ResourceMetadata, ServerMetadata},
     scopes::Scopes,
-    token,
 };
 use crate::{
-    guard::{Guard, is_fit_for_browser},
+    error::{LoginError, Refusal},
     http::HttpResponse,
-    interact::loopback::{page, target},
+    interact::{
+        browser::is_fit_for_browser,
+        callback::{Expected, Issuer},
+        loopback::{page, target},
+    },
     origin::same_origin,
     secret::Secret,
 };
 
-/// In capitals, so that no error code can be it.
+/// In upper case, so that it cannot pass as an error code.
 const CANARY: &str = "C4NARY";
 const ENDPOINT: &str = "https://mcp.example/v1/mcp";
 
-/// Any discovery document: what is read is bounded, and leads nowhere but to the place it is about.
+/// Reads any discovery document: values are bounded, and derived URLs stay at their origin.
 pub fn metadata(data: &[u8]) {
     if let Ok(resource) = ResourceMetadata::read(data) {
         assert!((1..=256).contains(&resource.authorization_servers.len()));
@@ -56,8 +58,8 @@ pub fn metadata(data: &[u8]) {
     }
 }
 
-/// Any answer of a token, device or registration endpoint: no secret is shown, whatever was wrong,
-/// and no number makes us wait for ever.
+/// Reads any response of a token, device or registration endpoint: errors show no secret, and the polling interval
+/// is bounded.
 pub fn tokens(data: &[u8]) {
     let Some((&pick, body)) = data.split_first() else { return };
     let status = [200, 200, 200, 201, 400, 401, 403, 429, 500][usize::from(pick) % 9];
@@ -68,7 +70,7 @@ pub fn tokens(data: &[u8]) {
         assert!(!token.access.is_empty() && (200..300).contains(&status));
     }
     hides(&read.map(|token| token.access));
-    let issued = device::read(&response);
+    let issued = device_code::read(&response);
     if let Ok(issued) = &issued {
         assert!(is_fit_for_browser(&issued.shown.verification_uri));
         assert!(issued.shown.verification_uri.bytes().all(|byte| byte.is_ascii_graphic()));
@@ -79,7 +81,7 @@ pub fn tokens(data: &[u8]) {
     if let Some(client) =
         object(body).and_then(|document| Client::from_registration(&document, AuthMethod::None))
     {
-        let again = Client::from_json(&client.to_json()).expect("what was stored");
+        let again = Client::from_json(&client.to_json()).expect("a stored client");
         assert_eq!(format!("{again:?}"), format!("{client:?}"));
     }
 }
@@ -90,12 +92,12 @@ fn hides(result: &Result<Secret, LoginError>) {
         assert!(!error.to_string().contains(CANARY), "{error}");
         assert!(!error.to_failure("log in").message.contains(CANARY));
         if let LoginError::Denied(refusal) | LoginError::Refused { refusal, .. } = error {
-            is_tame(refusal);
+            is_sanitized(refusal);
         }
     }
 }
 
-fn is_tame(refusal: &Refusal) {
+fn is_sanitized(refusal: &Refusal) {
     assert!((1..=64).contains(&refusal.code.len()) && refusal.code.is_ascii());
     let text = refusal.description.as_deref().unwrap_or_default();
     assert!(text.chars().count() <= 300 && !text.contains(char::is_control));
@@ -103,8 +105,8 @@ fn is_tame(refusal: &Refusal) {
     assert_eq!(shown.matches('<').count(), page("no", "").matches('<').count(), "{shown}");
 }
 
-/// Any metadata, as the place where a browser is sent to: encrypted or on this machine, with all
-/// that is needed to recognise the answer, and without what only we may know.
+/// Builds an authorization URL from any metadata: it is encrypted or on this machine, has all required parameters, and
+/// does not contain the PKCE verifier.
 pub fn authorize_url(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
     let mut lines = text.splitn(3, '\n');
@@ -119,7 +121,7 @@ pub fn authorize_url(data: &[u8]) {
     let redirect = "http://127.0.0.1:1/callback";
     let Ok(begun) = begin(&server, client, redirect, ENDPOINT, &scopes) else { return };
     assert!(is_fit_for_browser(&begun.url), "{}", begun.url);
-    assert!(!begun.url.contains(begun.verifier.expose()), "the verifier is told");
+    assert!(!begun.url.contains(begun.verifier.expose()), "the URL contains the verifier");
     let url = Url::parse(&begun.url).expect("a URL");
     let has = |name: &str, value: &str| {
         let mut pairs = url.query_pairs();
@@ -136,8 +138,8 @@ pub fn authorize_url(data: &[u8]) {
     }
 }
 
-/// Any request from a browser, and any URL that somebody pastes: a code is taken only from an
-/// answer that has our state, and our issuer where it names one.
+/// Reads any browser request and any pasted URL: a code is accepted only with our state, and with our issuer if `iss`
+/// is present.
 pub fn callback(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
     let redirected = match target(text, "/callback") {
@@ -150,7 +152,7 @@ pub fn callback(data: &[u8]) {
         let found = expected.code(&redirected);
         hides(&found);
         let Ok(code) = found else { continue };
-        let url = Url::parse(redirected.trim()).expect("a URL that was read");
+        let url = Url::parse(redirected.trim()).expect("an accepted URL");
         let all = |wanted: &str| -> Vec<String> {
             let pairs = url.query_pairs().filter(|(name, _)| name == wanted);
             pairs.map(|(_, value)| value.into_owned()).collect()

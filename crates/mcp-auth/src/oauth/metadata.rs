@@ -1,17 +1,15 @@
-//! The two documents of discovery: what a resource says about itself, and an authorization server.
+//! Protected resource metadata and authorization server metadata.
 //!
-//! `resource` and `issuer` stay the strings that were received: a URL type would add a slash, and they are
-//! compared byte for byte.
+//! `resource` and `issuer` are kept as strings: they are compared byte for byte, and a URL type would add a slash.
 
 use serde_json::Value;
 
-use super::error::LoginError;
+use crate::{
+    error::LoginError,
+    oauth::document::{list, object, text},
+};
 
-/// Lists longer than this are cut: no honest server has so many.
-const MOST: usize = 256;
-const LONGEST: usize = 2048;
-
-/// RFC 9728: which authorization servers a resource trusts.
+/// Protected resource metadata: <https://www.rfc-editor.org/rfc/rfc9728#section-2>.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ResourceMetadata {
     pub(crate) resource: String,
@@ -26,18 +24,18 @@ impl ResourceMetadata {
         let resource = text(&document, "resource").ok_or(bad("it has no `resource`"))?;
         let authorization_servers = list(&document, "authorization_servers").unwrap_or_default();
         if authorization_servers.is_empty() {
-            return Err(bad("it names no authorization server"));
+            return Err(bad("it does not name an authorization server"));
         }
         let scopes_supported = list(&document, "scopes_supported").unwrap_or_default();
         Ok(Self { resource, authorization_servers, scopes_supported })
     }
 }
 
-/// RFC 8414 and `OpenID` discovery: what an authorization server offers.
+/// Authorization server metadata (<https://www.rfc-editor.org/rfc/rfc8414#section-2>) or `OpenID` discovery.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ServerMetadata {
     pub(crate) issuer: String,
-    /// Where it is, if the name is only what we call it because nobody has told us.
+    /// The origins of the endpoints, if `issuer` is not from a document but derived from configured endpoints.
     pub(crate) origins: Vec<String>,
     pub(crate) authorization_endpoint: Option<String>,
     pub(crate) token_endpoint: Option<String>,
@@ -80,7 +78,7 @@ impl ServerMetadata {
         })
     }
 
-    /// What the 2025-03-26 revision assumes of a server that publishes nothing.
+    /// Returns the default endpoints of revision 2025-03-26 for a server without metadata.
     pub(crate) fn assumed(origin: &str) -> Self {
         let at = |path: &str| Some(format!("{origin}{path}"));
         Self {
@@ -93,33 +91,19 @@ impl ServerMetadata {
         }
     }
 
-    /// A server that does not say which methods it knows, knows none.
+    /// Whether PKCE with S256 is listed. A server without a list does not support it.
     pub(crate) fn offers_pkce(&self) -> bool {
         self.code_challenge_methods.iter().flatten().any(|method| method == "S256")
     }
 
     pub(crate) fn token_endpoint(&self) -> Result<&str, LoginError> {
-        self.token_endpoint.as_deref().ok_or(LoginError::NotOffered("tokens"))
+        self.token_endpoint.as_deref().ok_or(LoginError::NotOffered("a token endpoint"))
     }
 
-    /// Whether a method of client authentication is listed; `None` where there is no list.
+    /// Whether a client authentication method is listed; `None` without a list.
     pub(crate) fn lists_auth(&self, method: &str) -> Option<bool> {
         self.auth_methods.as_ref().map(|methods| methods.iter().any(|known| known == method))
     }
-}
-
-pub(crate) fn object(body: &[u8]) -> Option<Value> {
-    serde_json::from_slice::<Value>(body).ok().filter(Value::is_object)
-}
-
-pub(crate) fn text(document: &Value, name: &str) -> Option<String> {
-    let text = document.get(name)?.as_str()?;
-    (!text.is_empty() && text.len() <= LONGEST).then(|| text.to_owned())
-}
-
-fn list(document: &Value, name: &str) -> Option<Vec<String>> {
-    let items = document.get(name)?.as_array()?.iter().filter_map(Value::as_str);
-    Some(items.filter(|item| item.len() <= LONGEST).take(MOST).map(str::to_owned).collect())
 }
 
 #[cfg(test)]
@@ -127,7 +111,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn identifiers_stay_as_they_were_received() {
+    fn metadata_identifiers_are_not_normalized() {
         let body = br#"{"resource":"https://A.test","authorization_servers":["https://as.test"]}"#;
         let read = ResourceMetadata::read(body).unwrap();
         assert_eq!(read.resource, "https://A.test");
@@ -135,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_used_is_refused() {
+    fn incomplete_metadata_is_rejected() {
         for body in ["", "<html>", "[]", "{}", r#"{"resource":"https://a.test"}"#] {
             assert!(ResourceMetadata::read(body.as_bytes()).is_err(), "{body}");
         }
@@ -145,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn pkce_must_be_offered_in_so_many_words() {
+    fn pkce_must_be_listed_with_s256() {
         let offers = |methods: &str| {
             let body = format!(r#"{{"issuer":"x"{methods}}}"#);
             ServerMetadata::read(body.as_bytes()).unwrap().offers_pkce()

@@ -1,80 +1,81 @@
-//! What a host decides about a login.
+//! Options of a login.
 
 use std::{fmt, sync::Arc};
 
-use super::{client::PreRegistered, dpop::Dpop};
-use crate::{http::HttpClient, interact::Interact, source::Source, store::vault::Vault};
+use super::{client::PreRegistered, proof::dpop::Dpop};
+use crate::{
+    credentials::Source, http::HttpClient, interact::Interact, setters::setters, store::Vault,
+};
 
-/// How a host logs in to one MCP server.
+/// Options for logging in to one MCP server.
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct OAuthOptions {
-    /// The MCP server's URL. Tokens go to its origin and nowhere else.
+    /// The MCP server's URL. Tokens are sent to its origin only.
     pub server: String,
-    /// Whose login, where a host has several for one server. Default: empty.
+    /// The account, where a host has several for one server. Default: empty.
     pub account: String,
-    /// Where logins are kept.
+    /// Stores the logins.
     pub vault: Arc<Vault>,
-    /// Who sends the requests.
+    /// Sends the requests.
     pub http: Arc<dyn HttpClient>,
-    /// How the token is obtained. Default: in the browser.
+    /// The grant. Default: authorization code in the browser.
     pub grant: Grant,
-    /// A client id from before. Default: none, so a document or a registration is used.
+    /// A client registered beforehand. Default: none, so a metadata document or a dynamic registration is used.
     pub client: Option<PreRegistered>,
     /// The URL of a client id metadata document that the host publishes.
     pub client_metadata_url: Option<String>,
-    /// What users see on consent pages. Default: `MCP client`.
+    /// The client name shown on consent pages. Default: `MCP client`.
     pub client_name: String,
-    /// What to ask for, instead of what the server suggests. Default: empty.
+    /// The scopes to request instead of those the server suggests. Default: empty.
     pub scopes: Vec<String>,
-    /// Where the authorization server describes itself. Default: wherever the MCP server says.
+    /// The URL of the authorization server metadata. Default: discovered.
     ///
-    /// It is fetched under the rules of every other document: `https` or this machine, no address that is
-    /// not public unless the MCP server is there too, and not without end. PKCE with S256 must be offered. Its
-    /// `issuer` is what a login is kept under, a client belongs to and answers are compared with, and it is
-    /// taken at its word: no second party says who it should be. So it is not believed any further
-    /// than for this login: a client that was registered elsewhere with that issuer is not shown to it, unless
-    /// the document is where RFC 8414 or `OpenID` would look for that issuer's.
+    /// It is fetched under the same rules as every other document: `https` or this machine, no non-public address
+    /// unless the MCP server is there too, and a limited number of redirects. PKCE with S256 must be supported.
+    ///
+    /// Its `issuer` is the key of the login and of the client, and `iss` in redirects is compared with it. It is not
+    /// verified by a second document, so it is trusted for this login only: a client registered elsewhere with that
+    /// issuer is not used here, unless the document is at the well-known URL of RFC 8414 or `OpenID` for that issuer.
     pub metadata_url: Option<String>,
-    /// The page where a person logs in, with [`token_url`](Self::token_url). Default: discovered.
+    /// The authorization endpoint, together with [`token_url`](Self::token_url). Default: discovered.
     pub authorization_url: Option<String>,
-    /// Where tokens are, without any discovery. A person needs [`authorization_url`](Self::authorization_url)
-    /// beside it; a grant without a person does not. Default: discovered.
+    /// The token endpoint; disables discovery. Grants with a user also need
+    /// [`authorization_url`](Self::authorization_url). Default: discovered.
     ///
-    /// It takes a [`client`](Self::client), since nobody says where to register one, and the scopes
-    /// are those of the challenge or of the options. PKCE with S256 is always sent, whether the server minds it
-    /// or not. The issuer is [`PreRegistered::issuer`], and an `iss` in an answer must be exactly that.
-    /// Where it is not given, the login is kept under the origin of this URL, and an `iss` must be of
-    /// the origin of one of the two: that tells an answer from another server, but not one from another
-    /// tenant of the same server. Nothing an MCP server says decides where a code goes here, so no
-    /// other server can send it astray.
+    /// It requires a [`client`](Self::client), because no registration endpoint is known. The scopes are those of the
+    /// challenge or of the options. PKCE with S256 is always sent, even if the server ignores it.
+    ///
+    /// The issuer is [`PreRegistered::issuer`], and `iss` in a redirect must equal it. If it is not given, the login
+    /// is stored under the origin of this URL, and `iss` must have the origin of one of the two endpoints. That
+    /// detects a redirect from another server, but not from another tenant of the same server. The MCP server cannot
+    /// influence where a code is sent.
     pub token_url: Option<String>,
-    /// What to ask a token for (RFC 8707): an absolute URI without a fragment. Default: what the server
-    /// calls itself, which must be where it is, or else its URL.
+    /// The `resource` of token requests ([RFC 8707](https://www.rfc-editor.org/rfc/rfc8707)): an absolute URI without a
+    /// fragment. Default: the resource from the server's metadata, which must match its URL, or else its URL.
     ///
-    /// What the user says here need not be the server's address, and what the server says of itself is not
-    /// compared with anything then. Tokens go to the origin of [`server`](Self::server) all the same.
+    /// A configured value need not be the server's URL, and the resource in the server's metadata is then not checked.
+    /// Tokens are still sent to the origin of [`server`](Self::server) only.
     pub resource: Option<String>,
-    /// The whole redirect address that the client is registered with. Default: a free port of this machine.
+    /// The complete redirect URL that the client is registered with. Default: a free port of this machine.
     ///
-    /// `http` on this machine is listened at, with its port (or any, if it has none: RFC 8252 §7.3) and its
-    /// path. `https` works with [`Paste`](crate::Paste) only.
+    /// An `http` URL on this machine is served at its path and port, or at any port if it has none
+    /// ([RFC 8252](https://www.rfc-editor.org/rfc/rfc8252#section-7.3)). `https` works with
+    /// [`Paste`](crate::interact::Paste) only.
     pub redirect_uri: Option<String>,
-    /// When tokens are bound to a key.
+    /// Whether tokens are bound to a key.
     pub dpop: Dpop,
-    /// Whether a server that publishes no metadata is treated as the revision of 2025-03-26 says. Default:
-    /// yes.
+    /// Whether a server without metadata is treated as revision 2025-03-26 defines. Default: `true`.
     pub legacy: bool,
-    /// How to reach the person whenever a server asks for a login. Default: nobody; then
-    /// [`login`](super::OAuth::login) is the only way.
+    /// Prompts the user whenever a server requires a login. Default: `None`, so only
+    /// [`login`](super::OAuth::login) does.
     pub interact: Option<Arc<dyn Interact>>,
-    /// What the person should do when a login is needed, as part of a sentence. Default: `log in to this
-    /// server`.
+    /// The next step for the user when a login is needed, as part of a sentence. Default: `log in to this server`.
     pub hint: String,
 }
 
 impl OAuthOptions {
-    /// A login to the MCP server at this URL.
+    /// Creates options for the MCP server at this URL.
     pub fn new(server: impl Into<String>, vault: Arc<Vault>, http: Arc<dyn HttpClient>) -> Self {
         Self {
             server: server.into(),
@@ -109,56 +110,56 @@ impl fmt::Debug for OAuthOptions {
     }
 }
 
-/// How a token is obtained.
+/// An OAuth grant: how a token is obtained.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum Grant {
-    /// A person logs in in a browser.
+    /// The user logs in with a browser.
     AuthorizationCode,
-    /// A person enters a code on any device.
+    /// The user enters a code on any device.
     DeviceCode,
-    /// The client itself is known: [`OAuthOptions::client`] with a secret or a key.
+    /// The client itself is authorized: [`OAuthOptions::client`] with a secret or a key.
     ClientCredentials,
-    /// A company's identity provider vouches for its user.
+    /// The identity provider of a company asserts the identity of its user.
     Enterprise(Enterprise),
-    /// The platform that runs this process vouches for it, with a JWT whose audience is the issuer.
+    /// The platform that runs this process asserts its identity, with a JWT for the issuer as audience.
     Workload(Source),
 }
 
 impl Grant {
-    /// Whether it takes a person.
+    /// Whether it requires the user.
     pub(crate) fn is_interactive(&self) -> bool {
-        self.way().is_some()
+        self.login_method().is_some()
     }
 
-    /// How it asks the person, if it takes one.
-    pub(crate) fn way(&self) -> Option<Way> {
+    /// How the user logs in; `None` for a grant without a user.
+    pub(crate) fn login_method(&self) -> Option<LoginMethod> {
         match self {
-            Self::AuthorizationCode => Some(Way::Browser),
-            Self::DeviceCode => Some(Way::Code),
+            Self::AuthorizationCode => Some(LoginMethod::Browser),
+            Self::DeviceCode => Some(LoginMethod::DeviceCode),
             _ => None,
         }
     }
 }
 
-/// How a person is asked.
+/// How the user logs in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Way {
-    /// In a browser that comes back to us.
+pub(crate) enum LoginMethod {
+    /// In a browser that is redirected to this host.
     Browser,
-    /// With a code to enter anywhere.
-    Code,
+    /// By entering a code on any device.
+    DeviceCode,
 }
 
-/// The identity provider of a company, as its administrator describes it.
+/// The identity provider of a company, as configured by its administrator.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Enterprise {
-    /// Where it exchanges tokens.
+    /// The token exchange endpoint of the identity provider.
     pub token_endpoint: String,
-    /// Our client id there, which is not the one at the MCP server's authorization server.
+    /// The client id at the identity provider, which differs from the one at the MCP server's authorization server.
     pub client_id: String,
-    /// Our secret there, if we have one.
+    /// The client secret at the identity provider, if any.
     pub client_secret: Option<Source>,
     /// The identity of the user: an ID token, unless `is_saml`.
     pub subject: Source,
@@ -167,7 +168,7 @@ pub struct Enterprise {
 }
 
 impl Enterprise {
-    /// With an ID token, and no client secret.
+    /// Creates a provider with an ID token and without a client secret.
     pub fn new(
         token_endpoint: impl Into<String>,
         client_id: impl Into<String>,
@@ -182,3 +183,21 @@ impl Enterprise {
         }
     }
 }
+
+setters! { OAuthOptions {
+    with_account => account: impl Into<String>,
+    with_grant => grant: Grant,
+    with_client => client: impl Into<Option<PreRegistered>>,
+    with_client_metadata_url => client_metadata_url: impl Into<Option<String>>,
+    with_client_name => client_name: impl Into<String>,
+    with_scopes => scopes: Vec<String>,
+    with_metadata_url => metadata_url: impl Into<Option<String>>,
+    with_authorization_url => authorization_url: impl Into<Option<String>>,
+    with_token_url => token_url: impl Into<Option<String>>,
+    with_resource => resource: impl Into<Option<String>>,
+    with_redirect_uri => redirect_uri: impl Into<Option<String>>,
+    with_dpop => dpop: Dpop,
+    with_legacy => legacy: bool,
+    with_interact => interact: impl Into<Option<Arc<dyn Interact>>>,
+    with_hint => hint: impl Into<String>,
+}}

@@ -1,15 +1,15 @@
-//! Which permissions to ask for.
+//! The scopes to request.
 
-/// The scopes of one authorization, in order, each once.
+/// The scopes of one authorization, in order and without duplicates.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Scopes(Vec<String>);
 
 const OFFLINE: &str = "offline_access";
-/// More than this is not a list of scopes.
+/// Further scopes are ignored.
 const MOST: usize = 256;
 
 impl Scopes {
-    /// Of a space-separated list.
+    /// Parses a space-separated list.
     pub(crate) fn parse(text: &str) -> Self {
         Self::default().with(text.split_ascii_whitespace())
     }
@@ -20,7 +20,7 @@ impl Scopes {
 
     fn with<'a>(mut self, more: impl Iterator<Item = &'a str>) -> Self {
         for scope in more {
-            // RFC 6749 §3.3: anything else would break out of its list.
+            // The allowed characters: https://www.rfc-editor.org/rfc/rfc6749#section-3.3
             let is_scope = scope.bytes().all(|b| b.is_ascii_graphic() && b != b'"' && b != b'\\');
             let is_new = !self.0.iter().any(|known| known == scope);
             if is_scope && is_new && !scope.is_empty() && self.0.len() < MOST {
@@ -30,7 +30,7 @@ impl Scopes {
         self
     }
 
-    /// Both, the old ones first.
+    /// Appends the scopes of `other`.
     pub(crate) fn union(self, other: &Self) -> Self {
         self.with(other.0.iter().map(String::as_str))
     }
@@ -39,7 +39,7 @@ impl Scopes {
         other.0.iter().all(|scope| self.0.contains(scope))
     }
 
-    /// Without the scope that is asked for by a rule of its own, whatever a challenge says.
+    /// Returns the scopes without `offline_access`, which [`choose`] adds by its own rule.
     pub(crate) fn without_offline(&self) -> Self {
         Self(self.0.iter().filter(|scope| *scope != OFFLINE).cloned().collect())
     }
@@ -48,18 +48,18 @@ impl Scopes {
         self.0.is_empty()
     }
 
-    /// As the parameter, which is left out when there is nothing to ask for.
+    /// Formats the `scope` parameter, which is omitted if there are no scopes.
     pub(crate) fn to_param(&self) -> Option<String> {
         (!self.0.is_empty()).then(|| self.0.join(" "))
     }
 }
 
-/// What the choice depends on.
+/// The inputs of [`choose`].
 #[derive(Debug, Default)]
-pub(crate) struct Wishes<'a> {
-    /// What the host configured; empty for "whatever the server says".
+pub(crate) struct ScopeInputs<'a> {
+    /// The scopes configured by the host; empty to use those of the server.
     pub(crate) configured: Scopes,
-    /// What was asked for before, if this is not the first time.
+    /// The scopes requested before; empty for the first request.
     pub(crate) before: Scopes,
     /// The `scope` of the challenge.
     pub(crate) challenged: Option<&'a str>,
@@ -67,30 +67,31 @@ pub(crate) struct Wishes<'a> {
     pub(crate) resource: &'a [String],
     /// `scopes_supported` of the authorization server.
     pub(crate) server: &'a [String],
-    /// Whether a refresh token would be of use.
+    /// Whether a refresh token is useful.
     pub(crate) wants_refresh: bool,
 }
 
-/// The first time: what the challenge names, else all that the resource has, else nothing. Later: what was
-/// asked for before and what the challenge adds.
-pub(crate) fn choose(wishes: &Wishes<'_>) -> Scopes {
-    let challenged = wishes.challenged.map(Scopes::parse).unwrap_or_default();
-    let first = if !wishes.before.is_empty() {
-        wishes.before.clone()
-    } else if !wishes.configured.is_empty() {
-        wishes.configured.clone()
+/// Chooses the scopes to request. First request: the configured scopes and those of the challenge; without either,
+/// those of the resource. Later requests: the earlier scopes and those of the challenge. See
+/// <https://modelcontextprotocol.io/specification/2025-11-25/basic/authorization>.
+pub(crate) fn choose(inputs: &ScopeInputs<'_>) -> Scopes {
+    let challenged = inputs.challenged.map(Scopes::parse).unwrap_or_default();
+    let first = if !inputs.before.is_empty() {
+        inputs.before.clone()
+    } else if !inputs.configured.is_empty() {
+        inputs.configured.clone()
     } else if challenged.is_empty() {
-        Scopes::of(wishes.resource)
+        Scopes::of(inputs.resource)
     } else {
         Scopes::default()
     };
     let chosen = first.union(&challenged);
-    // Only the authorization server's own list counts here, and alone it would replace the defaults.
-    let offers_offline = wishes.server.iter().any(|scope| scope == OFFLINE);
-    if wishes.wants_refresh && offers_offline && !chosen.is_empty() {
+    // Only the authorization server's list counts. Requested alone, the scope would replace the server's defaults.
+    let offers_offline = inputs.server.iter().any(|scope| scope == OFFLINE);
+    if inputs.wants_refresh && offers_offline && !chosen.is_empty() {
         return chosen.union(&Scopes::of(&[OFFLINE]));
     }
-    if offers_offline || wishes.configured.0.iter().any(|scope| scope == OFFLINE) {
+    if offers_offline || inputs.configured.0.iter().any(|scope| scope == OFFLINE) {
         return chosen;
     }
     Scopes(chosen.0.into_iter().filter(|scope| scope != OFFLINE).collect())
@@ -100,34 +101,39 @@ pub(crate) fn choose(wishes: &Wishes<'_>) -> Scopes {
 mod tests {
     use super::*;
 
-    fn chosen(wishes: &Wishes<'_>) -> String {
-        choose(wishes).to_param().unwrap_or_default()
+    fn chosen(inputs: &ScopeInputs<'_>) -> String {
+        choose(inputs).to_param().unwrap_or_default()
     }
 
     #[test]
-    fn the_challenge_comes_before_the_resource_and_nothing_is_invented() {
+    fn scopes_of_the_challenge_precede_those_of_the_resource() {
         let resource = ["a".to_owned(), "b".to_owned()];
-        let wishes = Wishes { challenged: Some("x y"), resource: &resource, ..Wishes::default() };
-        assert_eq!(chosen(&wishes), "x y");
-        let wishes = Wishes { resource: &resource, ..Wishes::default() };
-        assert_eq!(chosen(&wishes), "a b");
-        assert_eq!(choose(&Wishes::default()).to_param(), None);
+        let inputs =
+            ScopeInputs { challenged: Some("x y"), resource: &resource, ..ScopeInputs::default() };
+        assert_eq!(chosen(&inputs), "x y");
+        let inputs = ScopeInputs { resource: &resource, ..ScopeInputs::default() };
+        assert_eq!(chosen(&inputs), "a b");
+        assert_eq!(choose(&ScopeInputs::default()).to_param(), None);
     }
 
     #[test]
-    fn a_step_up_adds_to_what_was_asked_before() {
+    fn step_up_adds_to_the_scopes_requested_before() {
         let resource = ["a".to_owned(), "z".to_owned()];
         let before = Scopes::parse("a b");
-        let wishes =
-            Wishes { before, challenged: Some("b c"), resource: &resource, ..Wishes::default() };
-        assert_eq!(chosen(&wishes), "a b c");
+        let inputs = ScopeInputs {
+            before,
+            challenged: Some("b c"),
+            resource: &resource,
+            ..ScopeInputs::default()
+        };
+        assert_eq!(chosen(&inputs), "a b c");
     }
 
     #[test]
-    fn offline_access_is_asked_for_only_where_the_authorization_server_has_it() {
+    fn offline_access_is_requested_only_if_the_authorization_server_lists_it() {
         let offers = [OFFLINE.to_owned()];
         let with = |server, wants_refresh, challenged| {
-            chosen(&Wishes { challenged, server, wants_refresh, ..Wishes::default() })
+            chosen(&ScopeInputs { challenged, server, wants_refresh, ..ScopeInputs::default() })
         };
         assert_eq!(with(&offers, true, Some("a")), "a offline_access");
         assert_eq!(with(&offers, false, Some("a")), "a");
@@ -136,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_scope_is_left_out() {
+    fn invalid_scopes_are_ignored() {
         assert_eq!(Scopes::parse("a \"b\" c\\ ü a").to_param().as_deref(), Some("a"));
     }
 }

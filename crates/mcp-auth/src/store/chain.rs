@@ -1,4 +1,4 @@
-//! The keyring first, the file for what the keyring does not have.
+//! A store that combines two others: the keyring, then the file.
 
 use std::{
     collections::HashMap,
@@ -7,30 +7,30 @@ use std::{
 
 use mcp_transport::BoxFuture;
 
-use super::{Key, SecretStore, StoreError};
+use super::{error::StoreError, interface::SecretStore, key::Key};
 use crate::secret::Secret;
 
-/// Reads both stores, the first one first, and keeps new secrets in the first.
+/// Reads `first`, then `second`, and writes new secrets to `first`.
 ///
-/// What was kept in the second before the first worked is still found; once it is saved again it moves,
-/// and no copy stays behind. What others keep in the second beside ours is left alone, and what is too
-/// large for the first goes to the second.
+/// Secrets written to `second` before `first` worked are still found. The next write moves them to `first` and
+/// deletes the copy. Entries that other processes write to `second` later are not touched. Secrets too large for
+/// `first` are written to `second`.
 #[derive(Clone, Debug)]
 pub struct ChainStore {
     first: Arc<dyn SecretStore>,
     second: Arc<dyn SecretStore>,
-    /// Copies in the second that have moved and could not be deleted.
+    /// Copies in `second` that have moved to `first` and could not be deleted.
     leftovers: Arc<Mutex<HashMap<Key, Secret>>>,
 }
 
 impl ChainStore {
-    /// `first` before `second`.
+    /// Reads `first` before `second`.
     pub fn new(first: Arc<dyn SecretStore>, second: Arc<dyn SecretStore>) -> Self {
         Self { first, second, leftovers: Arc::default() }
     }
 
-    /// Deletes what has moved to the first, unless somebody has put something else there since.
-    async fn sweep(&self, key: &Key, moved: Secret) -> Result<(), StoreError> {
+    /// Deletes the copy of a secret moved to `first`, unless the value in `second` has changed since.
+    async fn delete_moved(&self, key: &Key, moved: Secret) -> Result<(), StoreError> {
         let deleted = match self.second.get(key).await {
             Ok(Some(there)) if there == moved => self.second.delete(key).await.map(|_| ()),
             Ok(_) => Ok(()),
@@ -62,7 +62,7 @@ impl SecretStore for ChainStore {
 
     fn set<'a>(&'a self, key: &'a Key, secret: Secret) -> BoxFuture<'a, Result<(), StoreError>> {
         Box::pin(async {
-            // With something in the first, the second is not ours: a process without a keyring logged in.
+            // If `first` has an entry, the one in `second` belongs to a process without a keyring.
             let moved = match self.first.get(key).await? {
                 Some(_) => self.leftover(key),
                 None => self.second.get(key).await?,
@@ -71,15 +71,15 @@ impl SecretStore for ChainStore {
                 Ok(()) => {}
                 Err(StoreError::TooLarge) => {
                     self.second.set(key, secret).await?;
-                    // What is read first must not be older.
+                    // `first` is read first, so it must not keep an older value.
                     self.first.delete(key).await?;
                     return Ok(());
                 }
                 Err(error) => return Err(error),
             }
             match moved {
-                // A copy left behind would come back to life when the first one is deleted.
-                Some(moved) => self.sweep(key, moved).await,
+                // A remaining copy would be found again once the entry in `first` is deleted.
+                Some(moved) => self.delete_moved(key, moved).await,
                 None => Ok(()),
             }
         })
@@ -87,7 +87,7 @@ impl SecretStore for ChainStore {
 
     fn delete<'a>(&'a self, key: &'a Key) -> BoxFuture<'a, Result<bool, StoreError>> {
         Box::pin(async {
-            // Both are asked even if one fails: less is left behind.
+            // Delete from both even if one fails, so that as little as possible remains.
             let (first, second) = (self.first.delete(key).await, self.second.delete(key).await);
             Ok(first? | second?)
         })
@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_others_keep_in_the_second_store_is_left_alone() {
+    async fn entries_of_others_in_the_second_store_are_kept() {
         let (first, second) = (Arc::new(MemoryStore::new()), Arc::new(MemoryStore::new()));
         let chain = ChainStore::new(first.clone(), second.clone());
         let key = Key::named("x");
@@ -137,7 +137,7 @@ mod tests {
         assert_eq!(chain.get(&key).await.unwrap(), Some(Secret::new("ours, renewed")));
     }
 
-    /// Takes nothing that is longer than ten bytes.
+    /// A store that rejects secrets longer than ten bytes.
     #[derive(Debug, Default)]
     struct Small(MemoryStore);
 
@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_is_too_large_for_the_first_store_goes_to_the_second() {
+    async fn secrets_too_large_for_the_first_store_go_to_the_second() {
         let (first, second) = (Arc::new(Small::default()), Arc::new(MemoryStore::new()));
         let chain = ChainStore::new(first.clone(), second.clone());
         let key = Key::named("x");

@@ -1,47 +1,43 @@
-//! Secrets in one file that only its owner can read.
+//! Secrets in a file that only its owner can read.
 //!
-//! They are not encrypted: a key derived from facts that every program on the machine can read protects
-//! nothing, and would only look as if it did. What protects them is mode 0600 in a folder of mode 0700.
+//! They are not encrypted: a key derived from facts that every program on the machine can read would give no
+//! protection. The file has mode 0600, in a folder of mode 0700.
 
 use std::{
     collections::BTreeMap,
-    fs::{self, File, OpenOptions},
+    fs::{self, File},
     io::{self, Read as _, Write as _},
     path::{Path, PathBuf},
-    process,
-    sync::{
-        Arc,
-        atomic::{AtomicU64, Ordering},
-    },
+    sync::Arc,
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
+use mcp_safe::fs::{Draft, Lock, private_folder};
 use mcp_transport::BoxFuture;
 use serde_json::{Map, Value};
 use zeroize::Zeroizing;
 
-use super::{Key, SecretStore, StoreError, off_thread};
+use super::{error::StoreError, interface::SecretStore, key::Key};
 use crate::{
     event::{AuthEvent, OnEvent},
-    lock::FileLock,
     secret::Secret,
 };
 
 const NAME: &str = "secrets.json";
 const LOCK: &str = "secrets.lock";
-/// More than this was not written by us.
+/// The largest file that is read or written. A larger one was not written by this store.
 const LARGEST: u64 = 4 << 20;
-/// A login with the longest tokens we take is shorter.
+/// Larger than a login with the longest tokens that are accepted.
 const LARGEST_SECRET: usize = 64 << 10;
-/// A change takes a millisecond; whoever holds the lock this long is stuck.
+/// A change takes about a millisecond; a process that holds the lock this long is stuck.
 const LOCK_LIMIT: Duration = Duration::from_secs(20);
 
 type Entries = BTreeMap<Key, Secret>;
 
-/// Keeps secrets in `secrets.json` in a folder of their own, unencrypted, readable by their owner only.
+/// Keeps secrets in `secrets.json`, unencrypted, in a folder that only the owner can read.
 ///
 /// Changes are made under a lock between processes, by writing a new file and renaming it over the old
-/// one: a crash or a full disk leaves the old file as it was.
+/// one: a crash or a full disk leaves the old file intact.
 #[derive(Clone, Debug)]
 pub struct FileStore {
     inner: Arc<Inner>,
@@ -51,18 +47,18 @@ pub struct FileStore {
 struct Inner {
     folder: PathBuf,
     on_event: OnEvent,
-    /// How bytes reach the disk. Tests put a full one here.
+    /// Writes bytes to the file. Tests replace it to simulate a full disk.
     write: fn(&mut File, &[u8]) -> io::Result<()>,
 }
 
 impl FileStore {
-    /// The store in `folder`, which is created when something is kept.
+    /// Creates a store in `folder`, which is created by the first write.
     pub fn new(folder: impl Into<PathBuf>, on_event: OnEvent) -> Self {
         let write = |file: &mut File, bytes: &[u8]| file.write_all(bytes);
         Self { inner: Arc::new(Inner { folder: folder.into(), on_event, write }) }
     }
 
-    /// Where the secrets are.
+    /// Returns the path of the secrets file.
     pub fn path(&self) -> PathBuf {
         self.inner.folder.join(NAME)
     }
@@ -107,12 +103,12 @@ impl SecretStore for FileStore {
 }
 
 impl Inner {
-    /// What the file holds. Needs no lock, since a rename is atomic.
+    /// Reads the entries. Needs no lock, because the file is replaced by an atomic rename.
     fn read(&self) -> Result<Entries, StoreError> {
         match load(&self.folder.join(NAME))? {
             Loaded::Entries(entries) => Ok(entries),
             Loaded::Newer => Err(NEWER),
-            // Whoever moves it must be alone, and must look again: it may have been mended meanwhile.
+            // Read again under the lock before moving the file: another process may have replaced it meanwhile.
             Loaded::Damaged => {
                 let _lock = self.lock()?;
                 self.read_locked()
@@ -133,7 +129,7 @@ impl Inner {
         }
     }
 
-    /// Reads, changes and writes under the lock. `change` tells whether there is anything to write.
+    /// Reads, changes and writes under the lock. `change` also returns whether a write is needed.
     fn change<T>(&self, change: impl FnOnce(&mut Entries) -> (T, bool)) -> Result<T, StoreError> {
         let _lock = self.lock()?;
         let mut entries = self.read_locked()?;
@@ -144,33 +140,36 @@ impl Inner {
         Ok(result)
     }
 
-    fn lock(&self) -> Result<FileLock, StoreError> {
+    fn lock(&self) -> Result<Lock, StoreError> {
         private_folder(&self.folder).map_err(StoreError::io("create the folder for secrets"))?;
-        FileLock::acquire_blocking(&self.folder.join(LOCK), LOCK_LIMIT)
+        Lock::acquire(&self.folder.join(LOCK), LOCK_LIMIT)
             .map_err(StoreError::io("lock the secrets"))?
             .ok_or(StoreError::Busy)
     }
 
     fn save(&self, entries: &Entries) -> Result<(), StoreError> {
         let text = Zeroizing::new(to_text(entries));
-        // It would be taken for damaged when it is read again.
+        // A larger file would be treated as damaged by the next read.
         if u64::try_from(text.len()).is_ok_and(|length| length > LARGEST) {
             return Err(StoreError::TooLarge);
         }
-        replace(&self.folder.join(NAME), |file| (self.write)(file, text.as_bytes()))
-            .map_err(StoreError::io("write the secrets"))
+        let written = Draft::private(&self.folder.join(NAME)).and_then(|mut draft| {
+            (self.write)(draft.file(), text.as_bytes())?;
+            draft.commit()
+        });
+        written.map_err(StoreError::io("write the secrets"))
     }
 }
 
 enum Loaded {
     Entries(Entries),
     Damaged,
-    /// A later version of ourselves wrote it.
+    /// A newer version of this store wrote the file.
     Newer,
 }
 
-/// It works for whoever wrote it, so it is neither moved nor overwritten.
-const NEWER: StoreError = StoreError::Unsupported("read what a newer version of it wrote");
+/// A file of a newer version is neither moved nor overwritten, because that version still uses it.
+const NEWER: StoreError = StoreError::Unsupported("read a file written by a newer version");
 
 fn load(path: &Path) -> Result<Loaded, StoreError> {
     let failed = || StoreError::io("read the secrets");
@@ -181,7 +180,7 @@ fn load(path: &Path) -> Result<Loaded, StoreError> {
         }
         Err(error) => return Err(failed()(error)),
     };
-    // A link here was planted: we always rename a real file into place.
+    // This store always renames a regular file into place, so a symlink here was planted.
     if !about.is_file() || about.len() > LARGEST {
         return Ok(Loaded::Damaged);
     }
@@ -222,58 +221,18 @@ fn to_text(entries: &Entries) -> String {
 fn set_aside(path: &Path) -> Result<PathBuf, StoreError> {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let kept = path.with_extension(format!("json.damaged-{}", now.as_micros()));
-    fs::rename(path, &kept).map_err(StoreError::io("set the damaged secrets aside"))?;
+    fs::rename(path, &kept).map_err(StoreError::io("move the damaged secrets file"))?;
     Ok(kept)
 }
 
-/// Creates the folder for its owner only, and makes it so if others can look inside.
-pub(crate) fn private_folder(folder: &Path) -> io::Result<()> {
-    if !folder.is_dir() {
-        let mut builder = fs::DirBuilder::new();
-        builder.recursive(true);
-        #[cfg(unix)]
-        std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-        builder.create(folder)?;
+/// Runs `work` on a thread where blocking is allowed.
+async fn off_thread<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, StoreError> + Send + 'static,
+) -> Result<T, StoreError> {
+    match tokio::task::spawn_blocking(work).await {
+        Ok(done) => done,
+        Err(_) => Err(StoreError::Unavailable("the worker thread ended early")),
     }
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt as _;
-        if fs::metadata(folder)?.permissions().mode() & 0o077 != 0 {
-            fs::set_permissions(folder, fs::Permissions::from_mode(0o700))?;
-        }
-    }
-    Ok(())
-}
-
-/// Writes a new file beside `path`, waits until it is on disk, and renames it into place.
-pub(crate) fn replace(
-    path: &Path,
-    write: impl FnOnce(&mut File) -> io::Result<()>,
-) -> io::Result<()> {
-    static COUNTER: AtomicU64 = AtomicU64::new(0);
-    let count = COUNTER.fetch_add(1, Ordering::Relaxed);
-    let temporary = path.with_extension(format!("new-{}-{count}", process::id()));
-    // Left by a process with our id that died half way: its name is ours to take.
-    let _ = fs::remove_file(&temporary);
-    let mut options = OpenOptions::new();
-    options.create_new(true).write(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    let written = options.open(&temporary).and_then(|mut file| {
-        write(&mut file)?;
-        file.sync_all()
-    });
-    let done = written.and_then(|()| fs::rename(&temporary, path));
-    if done.is_err() {
-        let _ = fs::remove_file(&temporary);
-        return done;
-    }
-    // The rename itself is on disk only when the folder is.
-    #[cfg(unix)]
-    if let Some(folder) = path.parent() {
-        File::open(folder)?.sync_all()?;
-    }
-    Ok(())
 }
 
 #[cfg(test)]

@@ -1,29 +1,29 @@
-//! Under which name a secret is kept.
+//! Keys of stored secrets.
 
 use std::fmt;
 
 use sha2::{Digest as _, Sha256};
 use url::Url;
 
-use crate::origin::web;
+use crate::{origin::web, secret::Secret};
 
-/// Names one secret: which server, which authorization server, whose account.
+/// The key of one secret: MCP server, authorization server and account.
 ///
-/// What was issued by one authorization server is never shown to another, so the issuer is part of the
-/// name and is kept exactly as it was received.
+/// A credential issued by one authorization server is never sent to another, so the issuer is part of the key
+/// and is kept exactly as it was received.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub struct Key {
-    /// The [`signature`] of the server's URL, or a name of the host's own. May be empty.
+    /// The [`signature`] of the server's URL, or a name chosen by the host. May be empty.
     pub server: String,
-    /// The issuer, or empty for what belongs to no authorization server.
+    /// The issuer, or empty for secrets without an authorization server.
     pub issuer: String,
-    /// Whose it is, where there are several.
+    /// The account, where there are several.
     pub account: String,
 }
 
 impl Key {
-    /// The key with these three parts.
+    /// Creates a key from its three parts.
     pub fn new(
         server: impl Into<String>,
         issuer: impl Into<String>,
@@ -32,24 +32,24 @@ impl Key {
         Self { server: server.into(), issuer: issuer.into(), account: account.into() }
     }
 
-    /// A secret that the user stored under a name, for static credentials.
+    /// Creates the key of a secret that the user stored under a name, for static credentials.
     pub fn named(name: impl Into<String>) -> Self {
         Self::new("", "", name)
     }
 
-    /// As one line of text, for stores that take a name.
+    /// Encodes the key as one line of text, for stores that take a name.
     pub fn to_line(&self) -> String {
         [&self.server, &self.issuer, &self.account].map(|part| escape(part)).join(" ")
     }
 
-    /// The key that [`to_line`](Self::to_line) made this of.
+    /// Decodes a line written by [`to_line`](Self::to_line).
     pub fn from_line(line: &str) -> Option<Self> {
         let mut parts = line.split(' ').map(unescape);
         let key = Self::new(parts.next()??, parts.next()??, parts.next()??);
         parts.next().is_none().then_some(key)
     }
 
-    /// A short name that is safe in a file name.
+    /// Returns a short hash that is safe in a file name.
     pub(crate) fn file_name(&self) -> String {
         hash(&self.to_line())
     }
@@ -61,11 +61,11 @@ impl fmt::Display for Key {
     }
 }
 
-/// What makes a server the same server: scheme, host, port and path. A query may hold a key, so only its
-/// hash counts.
+/// Returns the identity of a server: scheme, host, port and path of its URL. The query is included as a hash only,
+/// because it may contain a key.
 ///
 /// ```
-/// use mcp_auth::signature;
+/// use mcp_auth::store::signature;
 ///
 /// assert_eq!(signature("HTTPS://Example.com:443/mcp/#x"), "https://example.com/mcp");
 /// ```
@@ -74,7 +74,7 @@ pub fn signature(server: &str) -> String {
         return format!("?{}", hash(server));
     };
     url.set_fragment(None);
-    // Neither can fail for a URL with a host, and others have none to remove.
+    // Both calls fail only for a URL without a host, which has no user info to remove.
     let _ = url.set_username("");
     let _ = url.set_password(None);
     let query = url.query().map(hash);
@@ -93,6 +93,18 @@ fn hash(text: &str) -> String {
         push_hex(&mut hash, *byte);
     }
     hash
+}
+
+/// Distinguishes credential values. Four bytes of SHA-256: too few to confirm a guessed value.
+pub(crate) fn fingerprint(values: &[Secret]) -> String {
+    let mut digest = Sha256::new();
+    for value in values {
+        digest.update(value.expose().len().to_be_bytes());
+        digest.update(value.expose().as_bytes());
+    }
+    let mut text = String::with_capacity(8);
+    digest.finalize().iter().take(4).for_each(|byte| push_hex(&mut text, *byte));
+    text
 }
 
 fn push_hex(text: &mut String, byte: u8) {
@@ -160,7 +172,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn every_key_survives_its_line(server in ".*", issuer in ".*", account in ".*") {
+        fn key_survives_encoding_as_a_line(server in ".*", issuer in ".*", account in ".*") {
             let key = Key::new(server, issuer, account);
             let line = key.to_line();
             prop_assert!(!line.contains(char::is_control));
@@ -168,7 +180,7 @@ mod tests {
         }
 
         #[test]
-        fn no_line_is_too_strange(line in ".*") {
+        fn any_line_is_decoded_without_panic(line in ".*") {
             let _ = Key::from_line(&line);
         }
     }

@@ -1,8 +1,8 @@
-//! Secrets in a keyring: that of the operating system, or the kernel's.
+//! Secrets in the keyring of the operating system or the Linux kernel.
 //!
-//! Opening a keyring proves nothing: one that is locked opens well and fails at the first write. So it is
-//! [probed](KeyringStore::probe) with a whole round trip. Every call runs on a thread of its own under a time
-//! limit, since a desktop may show a prompt that nobody sees.
+//! Opening a keyring proves nothing: a locked one opens and fails at the first write. It is therefore
+//! [probed](KeyringStore::probe) with a whole round trip. Every call runs on a separate thread with a time limit,
+//! because a desktop may show a prompt that the user does not see.
 
 use std::{
     collections::HashMap,
@@ -20,18 +20,18 @@ use keyring_core::{CredentialStore, Error};
 use mcp_transport::BoxFuture;
 use tokio::sync::oneshot;
 
-use super::{Key, SecretStore, StoreError};
+use super::{error::StoreError, interface::SecretStore, key::Key};
 use crate::secret::Secret;
 
-/// Under which our entries stand beside those of other programs.
+/// The service name of our entries in the keyring.
 const SERVICE: &str = "mcp-auth";
-/// Long enough for a person to type a password, short enough to notice that nobody is there.
+/// Long enough for the user to type a password, short enough to notice that the prompt is ignored.
 const LIMIT: Duration = Duration::from_secs(60);
 const PROBE_LIMIT: Duration = Duration::from_secs(5);
-/// A keyring that hangs keeps one thread per call. Nobody needs so many at once.
+/// Limits the threads that a keyring which does not respond can block, one per call.
 const MOST_CALLS: usize = 64;
 
-/// Keeps secrets in a keyring.
+/// A [`SecretStore`] in a keyring.
 #[derive(Clone)]
 pub struct KeyringStore {
     open: Arc<Open>,
@@ -39,13 +39,13 @@ pub struct KeyringStore {
     limit: Duration,
 }
 
-/// Gives the keyring to the thread that is about to use it.
+/// Opens the keyring on the thread that is about to use it.
 type Open = dyn Fn() -> Result<Arc<CredentialStore>, StoreError> + Send + Sync;
 
 impl KeyringStore {
-    /// The keyring of the operating system: Secret Service, Keychain, Credential Manager.
+    /// Opens the keyring of the operating system: Secret Service, Keychain, Credential Manager.
     ///
-    /// The first call of a process decides for its whole life whether there is one.
+    /// The result of the first call applies for the life of the process.
     #[cfg(feature = "keyring")]
     pub async fn platform() -> Result<Self, StoreError> {
         let open = || match keyring::Entry::store_status() {
@@ -56,12 +56,12 @@ impl KeyringStore {
         Ok(Self::over(timely(PROBE_LIMIT, open).await?))
     }
 
-    /// The kernel's keyring: in memory, and gone after a reboot.
+    /// Opens the Linux kernel's keyring, which is in memory and cleared by a reboot.
     #[cfg(all(feature = "keyutils", target_os = "linux"))]
     pub async fn keyutils() -> Result<Self, StoreError> {
         use linux_keyutils_keyring_store::Store;
-        // A process without a session keyring gets one at the first use of a store, which by then holds the
-        // id of another and is denied. The next store works, on the threads that share the new keyring.
+        // The first use of a store creates the session keyring of a process without one. That store holds the id
+        // of another keyring and is denied access; the next one works, on the threads that share the new keyring.
         let open = || {
             for _ in 0..3 {
                 let store: Arc<CredentialStore> =
@@ -78,30 +78,30 @@ impl KeyringStore {
         Ok(Self { open: Arc::new(open), service: SERVICE.to_owned(), limit: LIMIT })
     }
 
-    /// Any keyring of `keyring-core`.
+    /// Uses any keyring of `keyring-core`.
     pub fn over(store: Arc<CredentialStore>) -> Self {
         let open = Arc::new(move || Ok(store.clone()));
         Self { open, service: SERVICE.to_owned(), limit: LIMIT }
     }
 
-    /// The same keyring, but entries apart from those of other hosts.
+    /// Uses another service name, which separates the entries from those of other hosts.
     #[must_use]
     pub fn for_service(mut self, service: impl Into<String>) -> Self {
         self.service = service.into();
         self
     }
 
-    /// The same keyring with another limit for each call. The default is a minute.
+    /// Sets the time limit of each call. Default 1 minute.
     #[must_use]
     pub fn with_limit(mut self, limit: Duration) -> Self {
         self.limit = limit;
         self
     }
 
-    /// Writes, reads and deletes a secret, within seconds: whether this keyring works.
+    /// Checks that the keyring works by writing, reading and deleting a secret within a few seconds.
     pub async fn probe(&self) -> Result<(), StoreError> {
-        // Probes made at once must not delete each other's entry, and of two containers that share a
-        // keyring both may be process 1.
+        // Concurrent probes must not delete each other's entry. A process id is not unique enough: containers that
+        // share a keyring may all run as process 1.
         let random = RandomState::new().build_hasher().finish();
         self.probe_at(&Key::named(format!("probe-{random:016x}"))).await
     }
@@ -114,7 +114,7 @@ impl KeyringStore {
         probe.delete(key).await?;
         match read? {
             Some(read) if read == written => Ok(()),
-            _ => Err(StoreError::Unavailable("it does not return what it was given")),
+            _ => Err(StoreError::Unavailable("it returned a different value than was written")),
         }
     }
 
@@ -162,7 +162,7 @@ impl SecretStore for KeyringStore {
             let wanted = HashMap::from([("service", this.service.as_str())]);
             let entries = (this.open)()?.search(&wanted).map_err(|error| translate(&error))?;
             let line = |entry: keyring_core::Entry| {
-                // Some stores tell the name in the entry, some among its attributes.
+                // Some stores return the name with the entry, others among its attributes.
                 let name = entry.get_specifiers().map(|(_, user)| user);
                 name.or_else(|| entry.get_attributes().ok()?.remove("username"))
             };
@@ -174,30 +174,30 @@ impl SecretStore for KeyringStore {
     }
 }
 
-/// Runs `work` on a thread of its own, and stops waiting after `limit`.
+/// Runs `work` on a new thread and waits at most `limit` for its result.
 ///
-/// The thread itself cannot be stopped. It ends when the keyring answers, and its answer goes nowhere. It is
-/// none of the runtime's, which would wait for it before the process ends.
+/// The thread itself cannot be stopped: it ends when the keyring responds, and its result is dropped. It is not a
+/// thread of the runtime, which would wait for it at shutdown.
 async fn timely<T: Send + 'static>(
     limit: Duration,
     work: impl FnOnce() -> Result<T, StoreError> + Send + 'static,
 ) -> Result<T, StoreError> {
-    let call = Call::begin().ok_or(StoreError::Unavailable("it does not answer"))?;
+    let call = Call::begin().ok_or(StoreError::Unavailable("it does not respond"))?;
     let (answer, answered) = oneshot::channel();
     let thread = thread::Builder::new().name("keyring".to_owned()).spawn(move || {
         let _call = call;
-        // Whether anybody still waits changes nothing.
+        // The receiver is gone after the time limit.
         let _ = answer.send(work());
     });
     thread.map_err(StoreError::io("start a thread for the keyring"))?;
     match tokio::time::timeout(limit, answered).await {
         Ok(Ok(done)) => done,
-        Ok(Err(_)) => Err(StoreError::Unavailable("its thread ended early")),
+        Ok(Err(_)) => Err(StoreError::Unavailable("the worker thread ended early")),
         Err(_) => Err(StoreError::TimedOut(limit)),
     }
 }
 
-/// One of the calls that are under way.
+/// One call in progress, counted in [`CALLS`].
 struct Call;
 
 static CALLS: AtomicUsize = AtomicUsize::new(0);
@@ -215,20 +215,20 @@ impl Drop for Call {
     }
 }
 
-/// Our words for theirs: some of these errors carry the secret they could not decode.
+/// Replaces errors of the keyring with our own, because some carry the secret that they could not decode.
 fn translate(error: &Error) -> StoreError {
     match error {
         Error::NoStorageAccess(_) => StoreError::Locked,
-        Error::NoDefaultStore => StoreError::Unavailable("there is none"),
+        Error::NoDefaultStore => StoreError::Unavailable("this machine has none"),
         Error::PlatformFailure(_) => StoreError::Unavailable("it cannot be reached"),
         Error::TooLong(..) => StoreError::TooLarge,
         Error::Invalid(what, _) if what == "password" => StoreError::TooLarge,
         Error::NotSupportedByStore(_) => StoreError::Unsupported("do this"),
-        Error::Ambiguous(_) => StoreError::Unavailable("it has several entries of one name"),
+        Error::Ambiguous(_) => StoreError::Unavailable("several entries have the same name"),
         Error::BadEncoding(_) | Error::BadDataFormat(..) | Error::BadStoreFormat(_) => {
-            StoreError::Unavailable("it holds something that we did not write")
+            StoreError::Unavailable("its entry was written by another program")
         }
-        _ => StoreError::Unavailable("it failed in an unknown way"),
+        _ => StoreError::Unavailable("unknown error"),
     }
 }
 
@@ -250,7 +250,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_is_kept_is_found_and_deleted_once() {
+    async fn keyring_entry_is_found_and_deleted_once() {
         let (keyring, _mock) = mocked();
         let key = Key::new("https://a.test/mcp", "https://as.test", "me");
         assert_eq!(keyring.get(&key).await.unwrap(), None);
@@ -270,7 +270,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn errors_do_not_carry_what_they_could_not_decode() {
+    async fn keyring_errors_do_not_show_the_secret() {
         let (keyring, _mock) = mocked();
         let key = Key::named("x");
         for error in
@@ -284,7 +284,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_keyring_that_does_not_answer_is_not_waited_for() {
+    async fn keyring_that_does_not_respond_times_out() {
         let (answer, asked) = std::sync::mpsc::channel::<()>();
         let waited = timely(Duration::from_millis(10), move || {
             let _ = asked.recv();
@@ -295,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn a_keyring_that_does_not_answer_does_not_keep_the_process() {
+    fn keyring_that_does_not_respond_does_not_block_shutdown() {
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
         let (answer, asked) = std::sync::mpsc::channel::<()>();
         let waited = runtime.block_on(timely(Duration::from_millis(10), move || {

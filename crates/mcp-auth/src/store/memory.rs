@@ -1,4 +1,4 @@
-//! Secrets that do not outlive the process.
+//! Secrets in the memory of the process.
 
 use std::{
     collections::BTreeMap,
@@ -8,17 +8,17 @@ use std::{
 
 use mcp_transport::BoxFuture;
 
-use super::{Key, SecretStore, StoreError};
+use super::{error::StoreError, interface::SecretStore, key::Key};
 use crate::secret::Secret;
 
-/// Keeps secrets in memory only.
+/// A [`SecretStore`] in memory. Its secrets are lost when the process ends.
 #[derive(Default)]
 pub struct MemoryStore {
     entries: Mutex<BTreeMap<Key, Secret>>,
 }
 
 impl MemoryStore {
-    /// Nothing in it.
+    /// Creates an empty store.
     pub fn new() -> Self {
         Self::default()
     }

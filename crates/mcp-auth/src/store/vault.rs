@@ -1,36 +1,43 @@
-//! A store together with the locks around what is in it.
+//! A secret store together with the locks around its entries.
 
 use std::{
     collections::HashMap,
+    io,
     path::{Path, PathBuf},
     sync::{Arc, Mutex, PoisonError, Weak},
     time::Duration,
 };
 
-use tokio::sync::{Mutex as AsyncMutex, OwnedMutexGuard};
-
-use super::{
-    Key, SecretStore, StoreError, StoreMode,
-    file::{FileStore, private_folder},
-    memory::MemoryStore,
+use mcp_safe::fs::{Lock, private_folder};
+use tokio::{
+    sync::{Mutex as AsyncMutex, OwnedMutexGuard},
+    time::Instant,
 };
+
 #[cfg(feature = "keyring")]
 use super::{chain::ChainStore, keyring::KeyringStore};
-use crate::{
-    event::{AuthEvent, OnEvent},
-    lock::FileLock,
+use super::{
+    error::StoreError,
+    file::FileStore,
+    interface::{SecretStore, StoreMode},
+    key::Key,
+    memory::MemoryStore,
     needs_auth::NeedsAuth,
 };
+use crate::event::{AuthEvent, OnEvent};
 
-/// Renewing a token takes a round trip or two. Whoever holds a lock this long is stuck.
+/// Renewing a token takes a round trip or two. A process that holds a lock this long is stuck.
 const LOCK_LIMIT: Duration = Duration::from_secs(60);
+/// The pause between two tries for a lock: short at first, because most are held for a millisecond.
+const FIRST_PAUSE: Duration = Duration::from_millis(2);
+const LONGEST_PAUSE: Duration = Duration::from_millis(20);
 
-/// Where a host keeps what it knows about its logins: secrets, the locks around them, and which servers
-/// want a login. Shared by everything that authenticates.
+/// The secrets of a host, the locks around them, and the list of servers that require a login. Shared by all
+/// credentials of the host.
 ///
 /// ```no_run
-/// # async fn example() -> Result<(), mcp_auth::StoreError> {
-/// use mcp_auth::{OnEvent, StoreMode, Vault};
+/// # async fn example() -> Result<(), mcp_auth::store::StoreError> {
+/// use mcp_auth::{OnEvent, store::{StoreMode, Vault}};
 ///
 /// let folder = std::path::Path::new("state/auth");
 /// let vault = Vault::open(StoreMode::Auto, folder, OnEvent::default()).await?;
@@ -46,16 +53,16 @@ pub struct Vault {
     on_event: OnEvent,
 }
 
-/// Nobody else changes this entry while it is held.
+/// An exclusive lock on one entry, in this process and between processes.
 #[derive(Debug)]
 pub(crate) struct VaultLock {
     _here: OwnedMutexGuard<()>,
-    _everywhere: Option<FileLock>,
+    _everywhere: Option<Lock>,
 }
 
 impl Vault {
-    /// Opens the store that `mode` asks for. In `Auto` that is the keyring when a probe of a few seconds
-    /// succeeds, else the file in `folder`, and then an event says so.
+    /// Opens the store selected by `mode`. `Auto` probes the keyring for a few seconds; if that fails, it uses the
+    /// file in `folder` and reports an event.
     pub async fn open(
         mode: StoreMode,
         folder: &Path,
@@ -78,41 +85,38 @@ impl Vault {
         Ok(Self::over(store, Some(folder.to_owned()), on_event))
     }
 
-    /// Nothing outlives the process.
+    /// Creates a vault in memory. Its secrets are lost when the process ends.
     pub fn in_memory(on_event: OnEvent) -> Self {
         Self::over(Arc::new(MemoryStore::new()), None, on_event)
     }
 
-    /// Any store. Locks and the list of servers that want a login are in `folder`, or in this process
-    /// only.
+    /// Creates a vault with any store. Locks and the list of servers that require a login are in `folder`, or in
+    /// this process only if it is `None`.
     pub fn over(store: Arc<dyn SecretStore>, folder: Option<PathBuf>, on_event: OnEvent) -> Self {
         let needs_auth = NeedsAuth::new(folder.as_deref());
         Self { store, folder, needs_auth, in_process: Mutex::default(), on_event }
     }
 
-    /// The secrets themselves.
+    /// Returns the secret store.
     pub fn store(&self) -> &Arc<dyn SecretStore> {
         &self.store
     }
 
-    /// Which servers are known to want a login.
+    /// Returns the list of servers that require a login.
     pub fn needs_auth(&self) -> &NeedsAuth {
         &self.needs_auth
     }
 
     #[cfg_attr(
         not(feature = "oauth"),
-        allow(dead_code, reason = "only logins change what they keep")
+        allow(dead_code, reason = "only OAuth logins report events")
     )]
     pub(crate) fn on_event(&self) -> &OnEvent {
         &self.on_event
     }
 
-    /// Waits until nobody else, in this process or another, works on this entry.
-    #[cfg_attr(
-        not(feature = "oauth"),
-        allow(dead_code, reason = "only logins change what they keep")
-    )]
+    /// Locks one entry, waiting for other tasks and processes.
+    #[cfg_attr(not(feature = "oauth"), allow(dead_code, reason = "only OAuth logins lock entries"))]
     pub(crate) async fn lock(&self, key: &Key) -> Result<VaultLock, StoreError> {
         let here = self.in_process(key);
         let here = tokio::time::timeout(LOCK_LIMIT, here.lock_owned())
@@ -124,9 +128,8 @@ impl Vault {
                 let folder = folder.join("locks");
                 private_folder(&folder).map_err(StoreError::io("create the folder for locks"))?;
                 let path = folder.join(key.file_name()).with_extension("lock");
-                let lock = FileLock::acquire(&path, LOCK_LIMIT)
-                    .await
-                    .map_err(StoreError::io("lock a login"))?;
+                let lock =
+                    acquire(&path, LOCK_LIMIT).await.map_err(StoreError::io("lock a login"))?;
                 Some(lock.ok_or(StoreError::Busy)?)
             }
         };
@@ -145,7 +148,26 @@ impl Vault {
     }
 }
 
-/// The keyring, if it works, before the file.
+/// Waits for a lock between processes without holding a thread. `None` when `limit` has passed.
+///
+/// # Cancel safety
+/// Dropped while waiting, it holds no lock.
+async fn acquire(path: &Path, limit: Duration) -> io::Result<Option<Lock>> {
+    let (began, mut pause) = (Instant::now(), FIRST_PAUSE);
+    loop {
+        // Opening and trying take microseconds and never block.
+        if let Some(lock) = Lock::try_acquire(path)? {
+            return Ok(Some(lock));
+        }
+        if began.elapsed() >= limit {
+            return Ok(None);
+        }
+        tokio::time::sleep(pause).await;
+        pause = (pause * 2).min(LONGEST_PAUSE);
+    }
+}
+
+/// Returns the keyring chained with the file, if the keyring works.
 #[cfg(feature = "keyring")]
 async fn keyring_with(file: FileStore) -> Result<Arc<dyn SecretStore>, StoreError> {
     let keyring = KeyringStore::platform().await?;
@@ -154,9 +176,9 @@ async fn keyring_with(file: FileStore) -> Result<Arc<dyn SecretStore>, StoreErro
 }
 
 #[cfg(not(feature = "keyring"))]
-#[expect(clippy::unused_async, reason = "it is asked for like the one with a keyring")]
+#[expect(clippy::unused_async, reason = "same signature as with the keyring feature")]
 async fn keyring_with(_: FileStore) -> Result<Arc<dyn SecretStore>, StoreError> {
-    Err(StoreError::Unavailable("this program was built without it"))
+    Err(StoreError::Unavailable("this program was built without keyring support"))
 }
 
 #[cfg(test)]
@@ -165,7 +187,7 @@ mod tests {
     use crate::secret::Secret;
 
     #[tokio::test]
-    async fn modes_choose_the_store() {
+    async fn store_mode_selects_the_store() {
         let folder = tempfile::tempdir().unwrap();
         let open = |mode| Vault::open(mode, folder.path(), OnEvent::default());
         let key = Key::named("x");
@@ -177,7 +199,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn one_at_a_time_works_on_an_entry() {
+    async fn vault_lock_excludes_other_vaults_of_the_folder() {
         let folder = tempfile::tempdir().unwrap();
         let open = || Vault::open(StoreMode::File, folder.path(), OnEvent::default());
         let (one, two) = (open().await.unwrap(), open().await.unwrap());
@@ -188,5 +210,13 @@ mod tests {
         assert!(waiting.is_err());
         drop(held);
         two.lock(&key).await.unwrap();
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn waiting_for_a_vault_lock_has_a_limit() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x.lock");
+        let _held = Lock::try_acquire(&path).unwrap().unwrap();
+        assert!(acquire(&path, Duration::from_secs(60)).await.unwrap().is_none());
     }
 }

@@ -1,8 +1,11 @@
-//! Servers that lie, break, or lead somewhere they should not.
+//! Servers with false, broken or dangerous responses.
 
 use std::sync::Arc;
 
-use mcp_auth::{Blocked, LoginError, Zone};
+use mcp_auth::{
+    LoginError,
+    guard::{Blocked, Zone},
+};
 use serde_json::json;
 
 use crate::support::{Host, ISSUER, Reply, World, browser};
@@ -16,7 +19,7 @@ fn world() -> Arc<World> {
     Arc::new(World::new())
 }
 
-/// Tries to log in, and returns why it failed.
+/// Returns the error of a login that must fail.
 async fn refused(world: &Arc<World>) -> LoginError {
     let host = Host::new(world);
     let error = host.auth.login(&browser(world)).await.unwrap_err();
@@ -26,7 +29,7 @@ async fn refused(world: &Arc<World>) -> LoginError {
 }
 
 #[tokio::test]
-async fn a_mismatched_issuer_is_not_used() {
+async fn metadata_of_another_issuer_is_rejected() {
     for issuer in ["https://evil.test", "https://as.test/", "HTTPS://as.test"] {
         let world = world();
         world.authority(|authority| authority.metadata["issuer"] = issuer.into());
@@ -37,7 +40,7 @@ async fn a_mismatched_issuer_is_not_used() {
 }
 
 #[tokio::test]
-async fn a_resource_that_is_somebody_else_is_not_logged_in_to() {
+async fn metadata_of_another_resource_is_rejected() {
     let world = world();
     for document in world.resource().metadata.values_mut() {
         document["resource"] = "https://other.test/mcp".into();
@@ -47,7 +50,7 @@ async fn a_resource_that_is_somebody_else_is_not_logged_in_to() {
 }
 
 #[tokio::test]
-async fn no_pkce_no_login() {
+async fn login_without_pkce_is_rejected() {
     for methods in [json!(null), json!(["plain"]), json!([])] {
         let world = world();
         world.authority(|authority| {
@@ -59,17 +62,17 @@ async fn no_pkce_no_login() {
 }
 
 #[tokio::test]
-async fn a_server_that_registers_nobody_says_what_has_to_be_configured() {
+async fn server_without_registration_requires_a_configured_client_id() {
     let world = world();
     world.authority(|authority| authority.metadata["registration_endpoint"] = json!(null));
     let error = refused(&world).await;
     assert!(matches!(error, LoginError::NoClientId), "{error}");
     assert!(error.to_string().ends_with("no client id is configured"), "{error}");
-    assert_eq!(world.asked(AUTHORIZE), 0, "nobody is sent to a page in vain");
+    assert_eq!(world.asked(AUTHORIZE), 0, "the browser was opened");
 }
 
 #[tokio::test]
-async fn a_wrong_iss_stops_the_login_before_the_code_is_spent() {
+async fn wrong_iss_stops_the_login_before_the_code_is_sent() {
     let cases = [
         (true, None),
         (true, Some("https://evil.test")),
@@ -97,7 +100,7 @@ async fn a_wrong_iss_stops_the_login_before_the_code_is_spent() {
 }
 
 #[tokio::test]
-async fn a_wrong_state_is_not_ours() {
+async fn redirect_with_a_wrong_state_is_rejected() {
     let world = world();
     let location = "http://127.0.0.1:33418/callback?code=c&state=wrong&iss=https%3A%2F%2Fas.test";
     world.script(AUTHORIZE, Reply::status(302).with("location", location));
@@ -106,7 +109,7 @@ async fn a_wrong_state_is_not_ours() {
 }
 
 #[tokio::test]
-async fn a_replayed_code_is_refused_by_the_server_and_told() {
+async fn replayed_code_is_reported_as_refused() {
     let world = world();
     world.script(TOKEN, Reply::json(400, &json!({ "error": "invalid_grant" })));
     let error = refused(&world).await;
@@ -116,7 +119,7 @@ async fn a_replayed_code_is_refused_by_the_server_and_told() {
 }
 
 #[tokio::test]
-async fn metadata_of_fifty_megabytes_is_not_read() {
+async fn oversized_metadata_is_not_read() {
     for url in [PRM, META] {
         let world = world();
         let body = "x".repeat(50 << 20);
@@ -127,7 +130,7 @@ async fn metadata_of_fifty_megabytes_is_not_read() {
 }
 
 #[tokio::test]
-async fn a_redirect_loop_has_an_end_and_a_token_request_follows_nothing() {
+async fn redirects_of_documents_are_limited_and_token_requests_follow_none() {
     let world = world();
     let here = META.trim_start_matches("GET ");
     world.script(META, Reply::status(302).with("location", here));
@@ -141,7 +144,7 @@ async fn a_redirect_loop_has_an_end_and_a_token_request_follows_nothing() {
 }
 
 #[tokio::test]
-async fn documents_that_lead_inside_are_refused_before_anything_is_sent() {
+async fn documents_at_blocked_urls_are_rejected_before_a_request() {
     let targets = [
         ("http://169.254.169.254/latest", Blocked::NotEncrypted),
         ("https://as.test@10.0.0.1/", Blocked::Userinfo),
@@ -178,7 +181,7 @@ async fn documents_that_lead_inside_are_refused_before_anything_is_sent() {
 }
 
 #[tokio::test]
-async fn an_authorization_server_that_answers_html_is_not_understood() {
+async fn html_response_of_an_authorization_server_is_rejected() {
     let html = || Reply { status: 200, body: "<html>login</html>".into(), ..Reply::default() };
     for url in [PRM, META, "POST https://as.test/register", TOKEN] {
         let world = world();
@@ -190,7 +193,7 @@ async fn an_authorization_server_that_answers_html_is_not_understood() {
 }
 
 #[tokio::test]
-async fn a_server_that_is_down_is_not_taken_for_an_old_one() {
+async fn unavailable_server_is_not_treated_as_one_without_metadata() {
     for reply in [Reply::status(503), Reply::status(0)] {
         let world = world();
         world.script(PRM, reply);
@@ -201,7 +204,7 @@ async fn a_server_that_is_down_is_not_taken_for_an_old_one() {
 }
 
 #[tokio::test]
-async fn login_pages_that_are_no_pages_are_not_opened() {
+async fn login_pages_with_unsafe_urls_are_not_opened() {
     for page in ["javascript:alert(1)", "data:text/html,x", "http://as.test/authorize", "x"] {
         let world = world();
         world.authority(|authority| authority.metadata["authorization_endpoint"] = page.into());
@@ -210,7 +213,7 @@ async fn login_pages_that_are_no_pages_are_not_opened() {
 }
 
 #[tokio::test]
-async fn a_token_that_would_break_a_header_is_refused() {
+async fn token_with_a_line_break_is_rejected() {
     let world = world();
     let body = json!({ "access_token": "a\r\nx: y", "token_type": "Bearer" });
     world.script(TOKEN, Reply::json(200, &body));
@@ -218,7 +221,7 @@ async fn a_token_that_would_break_a_header_is_refused() {
 }
 
 #[tokio::test]
-async fn a_person_who_gives_up_is_not_asked_again_at_once() {
+async fn cancelled_login_is_not_repeated_immediately() {
     let world = world();
     world.script(AUTHORIZE, Reply::status(200));
     let host = Host::new(&world);

@@ -1,5 +1,5 @@
-//! Every flow with marked secrets, and a search for the mark in whatever could be read by somebody: logs at
-//! trace level, errors, events, `Debug` of everything, panics.
+//! Runs every flow with marked secrets, and searches for the mark in logs at trace level, errors, events, `Debug`
+//! output and panics.
 
 use std::{
     fmt::{self, Write as _},
@@ -9,9 +9,13 @@ use std::{
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use mcp_auth::{
     ClientProof, Dpop, Enterprise, Grant, Helper, HelperOptions, OAuthOptions, OnEvent,
-    PreRegistered, Secret, Source, StaticAuth, StoreMode, Vault,
+    PreRegistered, Secret, Source, StaticAuth,
+    store::{StoreMode, Vault},
 };
-use mcp_transport::{Authorize, Challenge, Target};
+use mcp_transport::{
+    Authorize,
+    auth::{Challenge, Target},
+};
 use serde_json::json;
 use tracing::{
     Event, Metadata, Subscriber,
@@ -25,7 +29,7 @@ use crate::support::{
     browser,
 };
 
-/// Everything that anybody could have read.
+/// All recorded output.
 #[derive(Clone, Default)]
 struct Record(Arc<Mutex<String>>);
 
@@ -48,7 +52,7 @@ impl Record {
     }
 }
 
-/// A subscriber that keeps every field of every event and span.
+/// A subscriber that records every field of every event and span.
 struct Everything(Record);
 
 struct Fields<'a>(&'a mut String);
@@ -86,7 +90,7 @@ impl Subscriber for Everything {
     fn exit(&self, _: &span::Id) {}
 }
 
-/// One record for the whole binary: what other tests log meanwhile is searched as well.
+/// Returns the record of the whole binary, which includes the logs of other tests.
 fn record() -> &'static Record {
     static RECORD: OnceLock<Record> = OnceLock::new();
     RECORD.get_or_init(|| {
@@ -107,7 +111,7 @@ fn jwt() -> Source {
     Source::Value(Secret::new(jwt))
 }
 
-/// Logs in, calls, renews, is refused, fails, and logs out, recording what shows.
+/// Logs in, calls, renews, fails and logs out, and records all output.
 async fn live(record: &Record, world: &Arc<World>, change: impl FnOnce(&mut OAuthOptions)) {
     let told = record.clone();
     let folder = tempfile::tempdir().unwrap();
@@ -137,12 +141,12 @@ async fn live(record: &Record, world: &Arc<World>, change: impl FnOnce(&mut OAut
         }
         world.unscript("POST https://as.test/token");
     }
-    // The vault has what must outlive the process, and no other file has anything.
+    // Only `secrets.json` may contain secrets, and no access token or code.
     for entry in std::fs::read_dir(folder.path()).unwrap().flatten() {
         let Ok(text) = std::fs::read_to_string(entry.path()) else { continue };
         if entry.file_name() == "secrets.json" {
-            assert!(!text.contains(&format!("{CANARY}access")), "an access token was written down");
-            assert!(!text.contains(&format!("{CANARY}code")), "a code was written down");
+            assert!(!text.contains(&format!("{CANARY}access")), "an access token was stored");
+            assert!(!text.contains(&format!("{CANARY}code")), "a code was stored");
         } else {
             record.add_text(&text);
         }
@@ -222,18 +226,19 @@ async fn every_static_credential(record: &Record) {
 #[tokio::test(start_paused = true)]
 async fn no_secret_is_ever_shown() {
     let record = record();
-    tracing::trace!("the log is kept");
+    tracing::trace!("the log is recorded");
     every_oauth_flow(record).await;
     tokio::time::resume();
     every_static_credential(record).await;
-    // A panic shows what its message formats.
+    // A panic message shows the `Debug` output.
     let secret = Secret::new(format!("{CANARY}panic"));
     let panicked = std::panic::catch_unwind(|| panic!("{secret:?}")).unwrap_err();
     record.add(&panicked.downcast_ref::<String>());
 
     let text = record.0.lock().unwrap().clone();
-    assert!(text.contains("the log is kept") && text.contains("login request"), "nothing was kept");
-    assert!(text.contains("LoggedIn") && text.contains("Refused"), "nothing happened");
+    let is_recorded = text.contains("the log is recorded") && text.contains("login request");
+    assert!(is_recorded, "the log was not recorded");
+    assert!(text.contains("LoggedIn") && text.contains("Refused"), "the flows did not run");
     let leaks: Vec<&str> = text.lines().filter(|line| line.contains(CANARY)).collect();
     assert!(leaks.is_empty(), "{} leaks, the first: {}", leaks.len(), leaks[0]);
 }

@@ -1,4 +1,4 @@
-//! The authorization code flow: where it looks, what it asks for, who it is.
+//! The authorization code flow: discovery, registration, scopes and client authentication.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -6,10 +6,10 @@ use std::{
 };
 
 use mcp_auth::{
-    ClientProof, InteractError, LoginError, Logout, OAuthOptions, Paste, PreRegistered, Secret,
-    Source, StaticAuth,
+    ClientProof, InteractError, LoginError, Logout, OAuthOptions, PreRegistered, Secret, Source,
+    StaticAuth, interact::Paste,
 };
-use mcp_transport::{Authorize as _, ErrorClass, Target};
+use mcp_transport::{Authorize as _, ErrorClass, auth::Target};
 use serde_json::json;
 
 use crate::support::{
@@ -29,7 +29,7 @@ fn scopes(world: &World) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn a_refused_request_ends_in_a_login_and_the_next_one_needs_none() {
+async fn rejected_request_leads_to_a_login_that_later_requests_use() {
     let world = world();
     let host = Host::new(&world);
     host.call().await.unwrap();
@@ -44,14 +44,14 @@ async fn a_refused_request_ends_in_a_login_and_the_next_one_needs_none() {
             "POST https://as.test/token".to_owned(),
         ]
     );
-    // The same `resource` in both requests, as the metadata has it.
+    // Both requests have the `resource` of the metadata.
     world.look(|authority| {
         assert_eq!(param(&authority.authorizations[0], "resource").as_deref(), Some(SERVER));
     });
 }
 
 #[tokio::test]
-async fn without_a_hint_the_well_known_places_are_tried_in_order() {
+async fn well_known_urls_are_tried_in_order_without_a_challenge_parameter() {
     let world = world();
     {
         let mut resource = world.resource();
@@ -77,13 +77,13 @@ async fn without_a_hint_the_well_known_places_are_tried_in_order() {
 }
 
 #[tokio::test]
-async fn without_any_metadata_the_old_revision_is_followed() {
+async fn server_without_metadata_is_handled_as_revision_2025_03_26() {
     let world = world();
     world.resource().challenge = "Bearer".into();
     world.resource().metadata.clear();
     let strict = Host::with(&world, |options| options.legacy = false);
     let failure = strict.call().await.unwrap_err();
-    assert!(failure.message.contains("does not say where"), "{failure}");
+    assert!(failure.message.contains("does not name its authorization server"), "{failure}");
 
     let mut old = Authority::new("https://mcp.test");
     old.metadata_path = "/nowhere".into();
@@ -104,7 +104,7 @@ async fn without_any_metadata_the_old_revision_is_followed() {
 }
 
 #[tokio::test]
-async fn a_given_client_comes_first_then_a_document_then_a_registration() {
+async fn configured_client_precedes_a_metadata_document_and_a_registration() {
     let world = world();
     world.authority(|authority| {
         authority.metadata["client_id_metadata_document_supported"] = true.into();
@@ -134,7 +134,7 @@ async fn a_given_client_comes_first_then_a_document_then_a_registration() {
 }
 
 #[tokio::test]
-async fn each_method_of_client_authentication_is_used_as_it_is_offered() {
+async fn client_authentication_uses_the_method_that_the_server_offers() {
     for method in ["none", "client_secret_basic", "client_secret_post"] {
         let world = world();
         world.authority(|authority| {
@@ -155,7 +155,7 @@ async fn each_method_of_client_authentication_is_used_as_it_is_offered() {
 }
 
 #[tokio::test]
-async fn a_registration_serves_every_server_of_its_issuer_and_only_its_redirect() {
+async fn registration_is_shared_by_servers_of_one_issuer_and_one_redirect_url() {
     let world = world();
     let host = Host::new(&world);
     host.call().await.unwrap();
@@ -169,7 +169,7 @@ async fn a_registration_serves_every_server_of_its_issuer_and_only_its_redirect(
 }
 
 #[tokio::test]
-async fn scopes_come_from_the_challenge_then_from_the_resource_then_from_nowhere() {
+async fn scopes_come_from_the_challenge_or_else_from_the_resource() {
     let world = world();
     Host::new(&world).call().await.unwrap();
     for document in world.resource().metadata.values_mut() {
@@ -182,17 +182,17 @@ async fn scopes_come_from_the_challenge_then_from_the_resource_then_from_nowhere
     Host::new(&world).call().await.unwrap();
     assert_eq!(scopes(&world), ["", "a b", "x", "x offline_access"]);
     let sent = world.look(|authority| authority.authorizations[0].contains("scope="));
-    assert!(!sent, "nothing to ask for is not the same as asking for nothing");
+    assert!(!sent, "an empty `scope` was sent");
 }
 
 #[tokio::test]
-async fn a_step_up_asks_for_the_old_and_the_new() {
+async fn step_up_requests_the_old_and_the_new_scopes() {
     let world = world();
     world.resource().challenge.push_str(r#", scope="basic""#);
     world.resource().needs.insert("write", "write");
     let host = Host::new(&world);
     host.call().await.unwrap();
-    // The challenge of the 403 names only what is missing.
+    // The challenge of the 403 names only the missing scope.
     {
         let mut resource = world.resource();
         resource.challenge = resource.challenge.replace(r#", scope="basic""#, "");
@@ -203,7 +203,7 @@ async fn a_step_up_asks_for_the_old_and_the_new() {
 }
 
 #[tokio::test]
-async fn a_permission_that_is_never_given_is_not_asked_for_for_ever() {
+async fn scope_that_is_never_granted_is_requested_a_limited_number_of_times() {
     let world = world();
     world.resource().needs.insert("write", "write");
     world.authority(|authority| authority.grants_scope = false);
@@ -211,27 +211,29 @@ async fn a_permission_that_is_never_given_is_not_asked_for_for_ever() {
     for _ in 0..3 {
         let failure = host.call_method("write").await.unwrap_err();
         assert_eq!(failure.class, ErrorClass::Auth);
-        assert!(failure.message.contains("asked for and not given"), "{failure}");
+        assert!(failure.message.contains("requested but not granted"), "{failure}");
     }
     let asked = world.look(|authority| authority.authorizations.len());
     assert!((1..=3).contains(&asked), "{asked} authorizations");
 }
 
 #[tokio::test]
-async fn a_server_that_refuses_every_token_is_given_up() {
+async fn server_that_rejects_every_token_leads_to_a_limited_number_of_logins() {
     let world = world();
     world.authority(|authority| authority.gives_refresh = false);
     let host = Host::new(&world);
     world.resource().trusts.clear();
-    for _ in 0..4 {
+    for _ in 0..3 {
         let failure = host.call().await.unwrap_err();
-        assert!(failure.message.contains("tried too often"), "{failure}");
+        assert!(failure.message.contains("just issued"), "{failure}");
     }
+    let failure = host.call().await.unwrap_err();
+    assert!(failure.message.contains("too many login attempts"), "{failure}");
     assert_eq!(world.look(|authority| authority.authorizations.len()), 3);
 }
 
 #[tokio::test]
-async fn a_server_that_moves_is_followed_with_a_new_registration() {
+async fn changed_issuer_leads_to_a_new_registration() {
     let world = world();
     let host = Host::new(&world);
     host.call().await.unwrap();
@@ -254,11 +256,11 @@ async fn a_server_that_moves_is_followed_with_a_new_registration() {
     let keys = host.vault.store().list().await.unwrap();
     let of_old_login =
         keys.iter().filter(|key| key.issuer == ISSUER && !key.server.is_empty()).count();
-    assert_eq!(of_old_login, 0, "nothing of the old issuer's login is kept: {keys:?}");
+    assert_eq!(of_old_login, 0, "the login of the old issuer is deleted: {keys:?}");
 }
 
 #[tokio::test]
-async fn a_given_client_is_not_shown_to_another_issuer() {
+async fn configured_client_is_not_used_with_another_issuer() {
     let world = world();
     world.authority(|authority| {
         authority.clients.insert("given".into(), None);
@@ -278,14 +280,14 @@ async fn a_given_client_is_not_shown_to_another_issuer() {
 }
 
 #[tokio::test]
-async fn without_anybody_to_ask_the_failure_says_what_to_do() {
+async fn failure_names_the_next_step_if_the_user_cannot_be_prompted() {
     let world = world();
     let host = Host::with(&world, |options| options.interact = None);
     let failure = host.call().await.unwrap_err();
     assert_eq!(failure.class, ErrorClass::Auth);
-    let expected = "authentication failed: this server wants a login; run `mcp login docs`";
+    let expected = "authentication failed: this server requires a login; run `mcp login docs`";
     assert_eq!(failure.message, expected);
-    // From now on the server is not even asked.
+    // From now on the server is not contacted.
     world.script(&format!("POST {SERVER}"), Reply::status(500));
     assert_eq!(host.call().await.unwrap_err().message, expected);
     assert_eq!(
@@ -300,7 +302,7 @@ async fn without_anybody_to_ask_the_failure_says_what_to_do() {
 }
 
 #[tokio::test]
-async fn a_login_before_any_challenge_asks_the_server_first() {
+async fn login_without_a_challenge_probes_the_server_first() {
     let world = world();
     world.resource().challenge.push_str(r#", scope="x""#);
     let host = Host::with(&world, |options| options.interact = None);
@@ -310,7 +312,7 @@ async fn a_login_before_any_challenge_asks_the_server_first() {
 }
 
 #[tokio::test]
-async fn a_logout_revokes_and_forgets() {
+async fn logout_revokes_and_deletes_the_login() {
     let world = world();
     let host = Host::new(&world);
     assert_eq!(host.auth.logout().await.unwrap(), Logout::NotLoggedIn);
@@ -326,7 +328,7 @@ async fn a_logout_revokes_and_forgets() {
 }
 
 #[tokio::test]
-async fn a_logout_works_when_revocation_does_not() {
+async fn logout_succeeds_if_revocation_fails() {
     let world = world();
     let host = Host::new(&world);
     host.call().await.unwrap();
@@ -336,7 +338,7 @@ async fn a_logout_works_when_revocation_does_not() {
 }
 
 #[tokio::test]
-async fn a_registration_that_was_forgotten_there_is_forgotten_here() {
+async fn registration_unknown_to_the_server_is_deleted() {
     let world = world();
     let host = Host::new(&world);
     world.script(
@@ -350,7 +352,7 @@ async fn a_registration_that_was_forgotten_there_is_forgotten_here() {
 }
 
 #[tokio::test]
-async fn refusals_in_the_browser_are_told() {
+async fn denied_authorization_is_reported() {
     let world = world();
     world.authority(|authority| authority.denies = Some("access_denied"));
     let host = Host::new(&world);
@@ -361,7 +363,7 @@ async fn refusals_in_the_browser_are_told() {
 }
 
 #[tokio::test]
-async fn a_permission_that_nobody_can_give_now_costs_nothing_else() {
+async fn step_up_that_is_not_possible_keeps_the_token() {
     let world = world();
     world.resource().needs.insert("write", "w");
     let first = Host::with(&world, |options| options.interact = None);
@@ -369,7 +371,7 @@ async fn a_permission_that_nobody_can_give_now_costs_nothing_else() {
     let host = first.twin(|options| options.interact = None);
     host.call().await.unwrap();
     let told = host.call_method("write").await.unwrap_err();
-    assert!(told.message.contains("wants a login"), "{told}");
+    assert!(told.message.contains("requires a login"), "{told}");
     host.call().await.unwrap();
     host.call_method("write").await.unwrap_err();
     assert!(!host.vault.needs_auth().is_marked("https://mcp.test/mcp").await);
@@ -377,14 +379,14 @@ async fn a_permission_that_nobody_can_give_now_costs_nothing_else() {
 }
 
 #[tokio::test]
-async fn a_step_up_that_was_cancelled_can_be_tried_again() {
+async fn cancelled_step_up_can_be_repeated() {
     let world = world();
     world.resource().needs.insert("write", "w");
     world.authority(|authority| authority.gives_refresh = false);
     let asked = Arc::new(Count::default());
     let (inside, count) = (world.clone(), asked.clone());
-    // The person closes the second window.
-    let person = Paste::new(Arc::new(move |url| {
+    // The user closes the second window.
+    let user = Paste::new(Arc::new(move |url| {
         let (world, nth) = (inside.clone(), count.next());
         Box::pin(async move {
             if nth == 2 {
@@ -395,7 +397,7 @@ async fn a_step_up_that_was_cancelled_can_be_tried_again() {
             Ok(Secret::new(to.as_str()))
         })
     }));
-    let host = Host::with(&world, |options| options.interact = Some(Arc::new(person)));
+    let host = Host::with(&world, |options| options.interact = Some(Arc::new(user)));
     host.call().await.unwrap();
     host.call_method("write").await.unwrap_err();
     host.call().await.unwrap();
@@ -405,12 +407,12 @@ async fn a_step_up_that_was_cancelled_can_be_tried_again() {
 }
 
 #[tokio::test]
-async fn a_server_that_is_known_to_want_a_login_is_asked_with_the_one_there_is() {
+async fn marked_server_is_contacted_if_a_login_is_stored() {
     let world = world();
     let first = Host::with(&world, |options| options.interact = None);
     first.auth.login(&browser(&world)).await.unwrap();
     let host = first.twin(|options| options.interact = None);
-    // Its first renewal fails, and somebody without a login is told to log in.
+    // Its first renewal fails, and another process without a login marks the server.
     world.script("POST https://as.test/token", Reply::status(503));
     host.call().await.unwrap_err();
     world.unscript("POST https://as.test/token");
@@ -419,14 +421,14 @@ async fn a_server_that_is_known_to_want_a_login_is_asked_with_the_one_there_is()
 }
 
 #[tokio::test]
-async fn a_web_socket_server_gets_its_login_too() {
+async fn login_works_for_a_web_socket_server() {
     let world = world();
     let socket = "wss://mcp.test/mcp";
     let host = Host::with(&world, |options| options.server = socket.to_owned());
     host.auth.login(&browser(&world)).await.unwrap();
     let sent = host.auth.credentials(Target::new("GET", socket)).await.unwrap();
     assert_eq!(sent.headers.len(), 1);
-    // The same login, and not another server's.
+    // The HTTP URL shares the login; another server does not.
     host.twin(|options| options.interact = None).call().await.unwrap();
     let elsewhere = host.auth.credentials(Target::new("GET", "wss://other.test/mcp")).await;
     assert!(elsewhere.unwrap().headers.is_empty());
@@ -435,7 +437,7 @@ async fn a_web_socket_server_gets_its_login_too() {
 }
 
 #[tokio::test]
-async fn one_no_is_an_answer_to_everybody_who_waits() {
+async fn denied_login_fails_all_waiting_calls() {
     let world = world();
     world.authority(|authority| authority.denies = Some("access_denied"));
     let host = Arc::new(Host::new(&world));
@@ -455,7 +457,7 @@ async fn one_no_is_an_answer_to_everybody_who_waits() {
 }
 
 #[tokio::test]
-async fn a_scope_that_is_never_asked_for_opens_no_second_window() {
+async fn offline_access_in_a_challenge_does_not_lead_to_a_second_login() {
     let world = world();
     {
         let mut resource = world.resource();
@@ -469,7 +471,7 @@ async fn a_scope_that_is_never_asked_for_opens_no_second_window() {
 }
 
 #[tokio::test]
-async fn a_logout_forgets_a_login_that_cannot_be_read() {
+async fn logout_deletes_a_login_that_cannot_be_loaded() {
     let world = world();
     world.authority(|authority| {
         authority.clients.insert("given".into(), Some("s".into()));
@@ -486,6 +488,6 @@ async fn a_logout_forgets_a_login_that_cannot_be_read() {
     assert_eq!(host.vault.store().list().await.unwrap().len(), 2);
     let other = host.twin(given(Source::Env("MCP_AUTH_TEST_NEVER_SET".into())));
     assert_eq!(other.auth.logout().await.unwrap(), Logout::Forgotten);
-    // The issuer of a configured client is all that is left.
+    // Only the issuer of the configured client is kept.
     assert_eq!(host.vault.store().list().await.unwrap().len(), 1);
 }

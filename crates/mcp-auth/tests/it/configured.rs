@@ -1,12 +1,13 @@
-//! What a user's configuration says about a login, in place of what servers say.
+//! Logins with configured URLs, resources and redirects.
 
 use std::{collections::HashMap, sync::Arc};
 
 use mcp_auth::{
-    Blocked, ClientProof, Grant, InteractError, LoginError, LoopbackBrowser, OAuthOptions, Paste,
-    PreRegistered, Secret, Source, Zone,
+    ClientProof, Grant, InteractError, LoginError, OAuthOptions, PreRegistered, Secret, Source,
+    guard::{Blocked, Zone},
+    interact::{LoopbackBrowser, Paste},
 };
-use mcp_transport::{Authorize as _, Target};
+use mcp_transport::{Authorize as _, auth::Target};
 use serde_json::json;
 
 use crate::support::{Host, ISSUER, Reply, SERVER, World, authority::Authority, browser, param};
@@ -15,8 +16,8 @@ const META: &str = "https://as.test/custom/metadata";
 const PAGE: &str = "https://as.test/authorize";
 const TOKEN: &str = "https://as.test/token";
 
-/// A server that says nothing about logging in, and an authorization server that describes itself at an odd
-/// place. It knows the public client `given`.
+/// A server without metadata, and an authorization server with its metadata at a custom path and the public client
+/// `given`.
 fn silent() -> Arc<World> {
     let world = Arc::new(World::new());
     world.resource().metadata.clear();
@@ -38,7 +39,7 @@ fn fixed(options: &mut OAuthOptions) {
     options.client = Some(PreRegistered::new("given", ClientProof::None));
 }
 
-/// Why a login with these options fails.
+/// Returns the error of a login with these options.
 async fn refused(world: &Arc<World>, change: impl FnOnce(&mut OAuthOptions)) -> LoginError {
     let host = Host::with(world, change);
     host.auth.login(&browser(world)).await.unwrap_err()
@@ -49,14 +50,14 @@ fn asked(world: &World, what: &str) -> usize {
 }
 
 #[tokio::test]
-async fn a_metadata_url_is_asked_and_no_other_place() {
+async fn configured_metadata_url_replaces_the_well_known_urls() {
     let world = silent();
     let host = Host::with(&world, described);
     host.call().await.unwrap();
     assert_eq!(world.asked(&format!("GET {META}")), 1);
     assert_eq!(asked(&world, "/.well-known/oauth-authorization-server"), 0);
     assert_eq!(asked(&world, "/.well-known/openid-configuration"), 0);
-    // The issuer in the document is the one that the login is kept under, and found again.
+    // The login is stored under the issuer of the document.
     let keys = host.vault.store().list().await.unwrap();
     assert!(keys.iter().any(|key| key.issuer == ISSUER), "{keys:?}");
     world.authority(|authority| authority.tokens.clear());
@@ -70,7 +71,7 @@ async fn a_metadata_url_is_asked_and_no_other_place() {
 }
 
 #[tokio::test]
-async fn a_server_that_describes_itself_is_heard_beside_a_metadata_url() {
+async fn resource_metadata_is_used_with_a_configured_metadata_url() {
     let world = Arc::new(World::new());
     for document in world.resource().metadata.values_mut() {
         document["scopes_supported"] = json!(["a"]);
@@ -88,7 +89,7 @@ async fn a_server_that_describes_itself_is_heard_beside_a_metadata_url() {
 }
 
 #[tokio::test]
-async fn a_metadata_url_is_under_the_rules_of_every_document() {
+async fn configured_metadata_url_is_checked_like_every_document() {
     let cases = [
         ("https://169.254.169.254/latest", Blocked::Address(Zone::Special)),
         ("https://[::ffff:169.254.169.254]/latest", Blocked::Address(Zone::Special)),
@@ -135,21 +136,22 @@ async fn a_metadata_url_is_under_the_rules_of_every_document() {
     assert!(matches!(refused(&world, described).await, LoginError::Http { .. }));
     world.script(&format!("GET {META}"), Reply::status(404));
     let error = refused(&world, described).await;
-    assert!(error.to_string().contains("nothing at the metadata URL"), "{error}");
+    assert!(error.to_string().contains("does not return a document"), "{error}");
 }
 
 #[tokio::test]
-async fn an_answer_is_compared_with_the_issuer_of_the_document() {
+async fn redirect_is_compared_with_the_issuer_of_the_configured_document() {
     let world = silent();
     world.authority(|authority| authority.iss = Some("https://evil.test".into()));
     assert!(matches!(refused(&world, described).await, LoginError::WrongIssuer));
     world.authority(|authority| authority.iss = None);
-    assert!(matches!(refused(&world, described).await, LoginError::WrongIssuer), "it promised one");
+    let error = refused(&world, described).await;
+    assert!(matches!(error, LoginError::WrongIssuer), "the metadata announces `iss`");
     assert_eq!(world.asked(&format!("POST {TOKEN}")), 0);
 }
 
 #[tokio::test]
-async fn a_document_that_claims_an_issuer_does_not_get_its_clients() {
+async fn document_that_claims_an_issuer_does_not_get_its_clients() {
     let world = Arc::new(World::new());
     world.authority(|authority| {
         authority.auth_method = "client_secret_post";
@@ -157,7 +159,7 @@ async fn a_document_that_claims_an_issuer_does_not_get_its_clients() {
     });
     let honest = Host::new(&world);
     honest.call().await.unwrap();
-    // It says that it is the honest one, with endpoints of its own.
+    // Its document names the honest issuer, but its own endpoints.
     let mut evil = Authority::new("https://evil.test");
     evil.auth_method = "client_secret_post";
     evil.metadata["issuer"] = ISSUER.into();
@@ -169,14 +171,14 @@ async fn a_document_that_claims_an_issuer_does_not_get_its_clients() {
     host.auth.login(&browser(&world)).await.unwrap();
     let authorities = world.authorities.lock().unwrap();
     let evil = &authorities["https://evil.test"];
-    assert_eq!(evil.registrations.len(), 1, "a client of its own");
+    assert_eq!(evil.registrations.len(), 1, "a separate client");
     for secret in authorities[ISSUER].clients.values().flatten() {
         assert!(evil.token_requests.iter().all(|body| !body.contains(secret)));
     }
 }
 
 #[tokio::test]
-async fn fixed_endpoints_need_no_discovery_and_are_renewed_like_any_login() {
+async fn configured_endpoints_need_no_discovery_and_their_login_is_renewed() {
     let world = silent();
     let host = Host::with(&world, fixed);
     host.call().await.unwrap();
@@ -192,8 +194,8 @@ async fn fixed_endpoints_need_no_discovery_and_are_renewed_like_any_login() {
         options.interact = None;
     });
     restarted.call().await.unwrap();
-    assert_eq!(world.asked(&format!("GET {PAGE}")), 1, "renewed, not asked again");
-    // A login at another place is none for this one.
+    assert_eq!(world.asked(&format!("GET {PAGE}")), 1, "renewed without a new login");
+    // A login at other endpoints is not used.
     let elsewhere = host.twin(|options| {
         fixed(options);
         options.token_url = Some("https://as2.test/token".to_owned());
@@ -203,7 +205,7 @@ async fn fixed_endpoints_need_no_discovery_and_are_renewed_like_any_login() {
 }
 
 #[tokio::test]
-async fn with_fixed_endpoints_an_answer_from_elsewhere_is_not_taken() {
+async fn configured_endpoints_reject_a_redirect_of_another_issuer() {
     let known = |options: &mut OAuthOptions| {
         fixed(options);
         options.client.as_mut().unwrap().issuer = Some("https://as.test/tenant".to_owned());
@@ -227,7 +229,7 @@ async fn with_fixed_endpoints_an_answer_from_elsewhere_is_not_taken() {
 }
 
 #[tokio::test]
-async fn endpoints_that_cannot_be_used_are_refused_before_anybody_is_asked() {
+async fn invalid_endpoints_are_rejected_before_a_request() {
     let page = |page: Option<&'static str>, token: Option<&'static str>| {
         move |options: &mut OAuthOptions| {
             fixed(options);
@@ -255,15 +257,15 @@ async fn endpoints_that_cannot_be_used_are_refused_before_anybody_is_asked() {
         assert!(world.log().is_empty(), "{inside}: {:?}", world.log());
     }
     let world = silent();
-    let nobody = refused(&world, |options| {
+    let without_client = refused(&world, |options| {
         fixed(options);
         options.client = None;
     });
-    assert!(matches!(nobody.await, LoginError::NoClientId));
+    assert!(matches!(without_client.await, LoginError::NoClientId));
 }
 
 #[tokio::test]
-async fn a_token_url_alone_does_for_client_credentials() {
+async fn client_credentials_need_only_a_token_url() {
     let world = silent();
     world.authority(|authority| {
         authority.clients.insert("given".into(), Some("CANARY-s".into()));
@@ -281,11 +283,11 @@ async fn a_token_url_alone_does_for_client_credentials() {
 }
 
 #[tokio::test]
-async fn a_configured_resource_is_asked_for_everywhere_and_changes_nothing_about_where_tokens_go() {
+async fn configured_resource_is_sent_in_all_requests_and_tokens_stay_at_the_origin() {
     let resource = "api://3f2a-mcp";
     let world = Arc::new(World::new());
     world.authority(|authority| authority.resource = resource.to_owned());
-    // What the server calls itself would be refused, and is not asked about.
+    // The resource in the server's metadata would be rejected, and is ignored.
     for document in world.resource().metadata.values_mut() {
         document["resource"] = "https://other.test/mcp".into();
     }
@@ -302,7 +304,7 @@ async fn a_configured_resource_is_asked_for_everywhere_and_changes_nothing_about
         let sent = host.auth.credentials(Target::new("POST", elsewhere)).await.unwrap();
         assert!(sent.headers.is_empty(), "{elsewhere}");
     }
-    // A token for one resource is none for another.
+    // A login for one resource is not used for another.
     let changed = host.twin(|options| options.resource = Some("api://other".to_owned()));
     assert!(host.auth.is_logged_in().await.unwrap());
     assert!(!changed.auth.is_logged_in().await.unwrap());
@@ -313,7 +315,7 @@ async fn a_configured_resource_is_asked_for_everywhere_and_changes_nothing_about
 }
 
 #[tokio::test]
-async fn a_redirect_on_another_machine_is_for_those_who_paste() {
+async fn redirect_on_another_machine_works_with_pasting_only() {
     let elsewhere = "https://example.test/shows-its-address?app=mcp";
     let world = Arc::new(World::new());
     let host = Host::with(&world, |options| options.redirect_uri = Some(elsewhere.to_owned()));
@@ -330,7 +332,7 @@ async fn a_redirect_on_another_machine_is_for_those_who_paste() {
 }
 
 #[tokio::test]
-async fn a_redirect_that_cannot_be_used_is_told_before_anything_is_registered() {
+async fn invalid_redirect_is_rejected_before_a_registration() {
     for unfit in [
         "http://127.0.0.1:8080/callback#x",
         "http://example.test/callback",
@@ -341,27 +343,27 @@ async fn a_redirect_that_cannot_be_used_is_told_before_anything_is_registered() 
     ] {
         let world = Arc::new(World::new());
         let error = refused(&world, |options| options.redirect_uri = Some(unfit.to_owned())).await;
-        let is_told = matches!(error, LoginError::BadSetting { setting: "redirect address", .. });
-        assert!(is_told, "{unfit}: {error}");
+        let is_rejected = matches!(error, LoginError::BadSetting { setting: "redirect URL", .. });
+        assert!(is_rejected, "{unfit}: {error}");
         assert_eq!(asked(&world, "/register") + asked(&world, "/authorize"), 0, "{unfit}");
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_login_with_a_code_is_renewed_by_those_who_would_ask_in_a_browser() {
+async fn login_with_a_device_code_is_renewed_by_hosts_with_a_browser_grant() {
     let world = Arc::new(World::new());
     let shown = Arc::new(std::sync::Mutex::new(Vec::new()));
     let codes = shown.clone();
-    let nobody = Paste::new(Arc::new(|_| Box::pin(async { Err(InteractError::Cancelled) })));
-    let person = nobody.with_codes(Arc::new(move |code| {
+    let no_browser = Paste::new(Arc::new(|_| Box::pin(async { Err(InteractError::Cancelled) })));
+    let user = no_browser.with_codes(Arc::new(move |code| {
         codes.lock().unwrap().push(code.user_code.clone());
     }));
     let host = Host::with(&world, |options| options.interact = None);
-    host.auth.login_with_code(&person).await.unwrap();
+    host.auth.login_with_code(&user).await.unwrap();
     assert_eq!(*shown.lock().unwrap(), ["AB-CD"]);
     host.call().await.unwrap();
     world.authority(|authority| authority.tokens.clear());
-    // Here, and in another process.
+    // In this process, and in another.
     host.call().await.unwrap();
     host.twin(|options| options.interact = None).call().await.unwrap();
     assert_eq!(asked(&world, "/device"), 1);
@@ -370,7 +372,7 @@ async fn a_login_with_a_code_is_renewed_by_those_who_would_ask_in_a_browser() {
 }
 
 #[tokio::test]
-async fn a_code_that_is_not_offered_is_told_before_anything_is_registered() {
+async fn unsupported_device_code_is_reported_before_a_registration() {
     let world = Arc::new(World::new());
     world.authority(|authority| authority.metadata["device_authorization_endpoint"] = json!(null));
     let error = Host::new(&world).auth.login_with_code(&browser(&world)).await.unwrap_err();
@@ -379,7 +381,7 @@ async fn a_code_that_is_not_offered_is_told_before_anything_is_registered() {
 }
 
 #[tokio::test]
-async fn a_server_that_moved_is_followed_with_a_client_that_was_configured_anew() {
+async fn changed_issuer_is_used_with_a_newly_configured_client() {
     let world = Arc::new(World::new());
     world.authority(|authority| {
         authority.clients.insert("old".into(), None);
@@ -404,25 +406,25 @@ async fn a_server_that_moved_is_followed_with_a_client_that_was_configured_anew(
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_client_that_its_server_has_forgotten_is_registered_again() {
+async fn client_unknown_to_its_server_is_registered_again() {
     let world = Arc::new(World::new());
     let fixed = "http://127.0.0.1:8080/callback";
     let host = Host::with(&world, |options| options.redirect_uri = Some(fixed.to_owned()));
     let registered = || world.look(|authority| authority.registrations.len());
     for _ in 0..2 {
         host.auth.login(&browser(&world)).await.unwrap();
-        assert_eq!(registered(), 1, "one that works is used again");
+        assert_eq!(registered(), 1, "a working registration is reused");
     }
-    // The server tells the person, who gives up.
+    // The server reports it in the browser, and the user cancels.
     world.authority(|authority| authority.clients.clear());
     world.script(&format!("GET {PAGE}"), Reply::status(400));
     host.auth.login(&browser(&world)).await.unwrap_err();
     world.unscript(&format!("GET {PAGE}"));
     host.auth.login(&browser(&world)).await.unwrap();
     assert_eq!(registered(), 2);
-    // With a code it is us who are told.
+    // With a device code the error is in the response.
     host.auth.login_with_code(&browser(&world)).await.unwrap();
-    assert_eq!(registered(), 3, "for no redirect at all");
+    assert_eq!(registered(), 3, "a registration without a redirect URL");
     let refusal = Reply::json(401, &json!({ "error": "invalid_client" }));
     world.script("POST https://as.test/device", refusal);
     host.auth.login_with_code(&browser(&world)).await.unwrap_err();

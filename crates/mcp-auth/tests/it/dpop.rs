@@ -1,9 +1,12 @@
-//! Tokens that are bound to a key.
+//! Tokens bound to a key (`DPoP`).
 
 use std::sync::Arc;
 
 use mcp_auth::{ClientProof, Dpop, Grant, PreRegistered, Secret, Source};
-use mcp_transport::{Authorize as _, Challenge, Target};
+use mcp_transport::{
+    Authorize as _,
+    auth::{Challenge, Target},
+};
 use serde_json::json;
 
 use crate::support::{Host, Reply, SERVER, World, browser};
@@ -19,8 +22,8 @@ fn world() -> Arc<World> {
 }
 
 #[tokio::test]
-async fn every_request_has_a_proof_of_its_own_and_a_restart_keeps_the_key() {
-    // The server itself checks the proofs, and refuses one it has seen.
+async fn every_request_has_a_unique_proof_and_the_key_survives_a_restart() {
+    // The scripted server checks the proofs and rejects one that it has seen.
     let world = world();
     let host = Host::new(&world);
     host.call().await.unwrap();
@@ -32,7 +35,7 @@ async fn every_request_has_a_proof_of_its_own_and_a_restart_keeps_the_key() {
 }
 
 #[tokio::test]
-async fn nonces_are_learnt_from_both_servers() {
+async fn nonces_of_both_servers_are_used() {
     let world = world();
     world.authority(|authority| authority.wants_nonce = Some("as-1".into()));
     world.resource().nonce = Some("rs-1".into());
@@ -49,11 +52,11 @@ async fn nonces_are_learnt_from_both_servers() {
 }
 
 #[tokio::test]
-async fn it_is_used_when_asked_for_always_or_never() {
+async fn dpop_setting_decides_whether_tokens_are_bound() {
     let world = Arc::new(World::new());
     let proofs = |world: &World| world.look(|authority| authority.proofs.len());
     Host::new(&world).call().await.unwrap();
-    assert_eq!(proofs(&world), 0, "nobody asked for it");
+    assert_eq!(proofs(&world), 0, "the challenge does not ask for it");
 
     let bound = self::world();
     let never = Host::with(&bound, |options| options.dpop = Dpop::Never);
@@ -72,7 +75,7 @@ async fn it_is_used_when_asked_for_always_or_never() {
 }
 
 #[tokio::test]
-async fn client_credentials_can_be_bound_too() {
+async fn tokens_for_client_credentials_can_be_bound() {
     let world = world();
     world.authority(|authority| {
         authority.clients.insert("given".into(), Some("s".into()));
@@ -91,7 +94,7 @@ async fn client_credentials_can_be_bound_too() {
 }
 
 #[tokio::test]
-async fn a_new_nonce_helps_all_requests_under_way_and_opens_no_window() {
+async fn new_nonce_lets_all_pending_requests_retry_without_a_login() {
     let world = world();
     world.authority(|authority| authority.gives_refresh = false);
     let host = Host::new(&world);
@@ -108,11 +111,11 @@ async fn a_new_nonce_helps_all_requests_under_way_and_opens_no_window() {
         challenge.stamp = credentials.stamp;
         host.auth.challenged(&challenge).await.unwrap();
     }
-    // The same nonce once more, for a request that had it: no nonce will do.
+    // The same nonce again, for a request that had it: another retry would not help.
     challenge.stamp = host.auth.credentials(target).await.unwrap().stamp;
     let told = host.auth.challenged(&challenge).await.unwrap_err();
-    assert!(told.message.contains("nonces"), "{told}");
-    // A server that has a new one each time.
+    assert!(told.message.contains("nonce"), "{told}");
+    // A server that sends a new nonce each time.
     let mut tries = 0;
     loop {
         challenge.stamp = host.auth.credentials(target).await.unwrap().stamp;
@@ -122,20 +125,20 @@ async fn a_new_nonce_helps_all_requests_under_way_and_opens_no_window() {
         }
         tries += 1;
     }
-    assert!(tries <= 10, "enough is enough: {tries}");
+    assert!(tries <= 10, "too many retries: {tries}");
     assert_eq!(world.look(|authority| authority.authorizations.len()), 1);
 }
 
 #[tokio::test]
-async fn a_token_that_anybody_could_show_is_refused_where_it_must_be_bound() {
+async fn bearer_token_is_rejected_if_tokens_must_be_bound() {
     let world = Arc::new(World::new());
-    let answer = json!({ "access_token": "t", "token_type": "Bearer" });
-    world.script("POST https://as.test/token", Reply::json(200, &answer));
+    let token = json!({ "access_token": "t", "token_type": "Bearer" });
+    world.script("POST https://as.test/token", Reply::json(200, &token));
     let host = Host::with(&world, |options| options.dpop = Dpop::Always);
     let error = host.auth.login(&browser(&world)).await.unwrap_err();
     assert!(error.to_string().contains("bound to a key"), "{error}");
     world.unscript("POST https://as.test/token");
-    // A login from before, which has no key, is not used.
+    // An earlier login without a key is not used.
     let before = host.twin(|options| options.dpop = Dpop::Never);
     before.auth.login(&browser(&world)).await.unwrap();
     let after = host.twin(|options| options.dpop = Dpop::Always);

@@ -1,5 +1,4 @@
-//! Two processes that renew the same login as fast as they can, at a server that takes each refresh token
-//! once.
+//! Two processes that renew the same login as fast as they can, at a server that accepts each refresh token once.
 
 use std::{
     env,
@@ -9,30 +8,34 @@ use std::{
 };
 
 use mcp_auth::{
-    Guard, HttpClient as _, HttpRequest, InteractError, OAuth, OAuthOptions, OnEvent, Paste,
-    ReqwestClient, Secret, StoreMode, Vault,
+    InteractError, OAuth, OAuthOptions, OnEvent, Secret,
+    guard::{Guard, GuardedClient},
+    http::{HttpClient as _, HttpRequest},
+    interact::Paste,
+    store::{StoreMode, Vault},
 };
-use mcp_transport::{Authorize as _, Target};
+use mcp_transport::{Authorize as _, auth::Target};
 
-use crate::support::socket::Served;
+use crate::{sockets::http_client, support::socket::Served};
 
-const PLACE: &str = "MCP_AUTH_HAMMER";
+/// The variable with the server URL and the folder for [`worker`].
+const SERVER_AND_FOLDER: &str = "MCP_AUTH_HAMMER";
 const PROCESSES: usize = 2;
 const TASKS: usize = 3;
 const ROUNDS: usize = 400;
 
-/// A process that has just started, as far as the login is concerned.
-async fn fresh(server: &str, folder: &Path, http: Arc<ReqwestClient>) -> (OAuth, Arc<Vault>) {
+/// Returns the state of a process that has just started.
+async fn fresh(server: &str, folder: &Path, http: Arc<GuardedClient>) -> (OAuth, Arc<Vault>) {
     let vault = Vault::open(StoreMode::File, folder, OnEvent::default()).await.unwrap();
     let vault = Arc::new(vault);
     (OAuth::new(OAuthOptions::new(server, vault.clone(), http)), vault)
 }
 
-/// A person whose browser is our own client.
-fn person() -> Paste {
+/// Simulates a user whose browser is our own HTTP client.
+fn user() -> Paste {
     Paste::new(Arc::new(|url| {
         Box::pin(async move {
-            let client = ReqwestClient::new().unwrap();
+            let client = http_client(&[]).unwrap();
             let guard = Guard::for_server(&url);
             let reply = client.send(HttpRequest::new("GET", url, guard)).await.unwrap();
             reply.header("location").map(Secret::new).ok_or(InteractError::Cancelled)
@@ -40,16 +43,16 @@ fn person() -> Paste {
     }))
 }
 
-/// What the other processes do. Without a place to do it there is nothing to hammer, and it says so.
+/// The work of each process. Does nothing unless another test starts it.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn worker() {
-    let Ok(place) = env::var(PLACE) else {
-        println!("run by `processes_that_share_a_login_lose_no_token`");
+    let Ok(setup) = env::var(SERVER_AND_FOLDER) else {
+        println!("run by `concurrent_processes_share_a_login_without_losing_a_token`");
         return;
     };
-    let (server, folder) = place.split_once(' ').unwrap();
+    let (server, folder) = setup.split_once(' ').unwrap();
     let (server, folder) = (server.to_owned(), PathBuf::from(folder));
-    let http = Arc::new(ReqwestClient::new().unwrap());
+    let http = Arc::new(http_client(&[]).unwrap());
     let tasks: Vec<_> = (0..TASKS)
         .map(|_| {
             let (server, folder, http) = (server.clone(), folder.clone(), http.clone());
@@ -57,7 +60,7 @@ async fn worker() {
                 for _ in 0..ROUNDS {
                     let (auth, _) = fresh(&server, &folder, http.clone()).await;
                     let credentials = auth.credentials(Target::new("POST", &server)).await.unwrap();
-                    assert_eq!(credentials.headers.len(), 1, "a round without a token");
+                    assert_eq!(credentials.headers.len(), 1, "no token");
                 }
             })
         })
@@ -68,22 +71,22 @@ async fn worker() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn processes_that_share_a_login_lose_no_token() {
+async fn concurrent_processes_share_a_login_without_losing_a_token() {
     let served = Served::start().await;
     served.authority.lock().unwrap().iss = None;
     served.authority.lock().unwrap().metadata["authorization_response_iss_parameter_supported"] =
         false.into();
     let folder = tempfile::tempdir().unwrap();
-    let http = Arc::new(ReqwestClient::new().unwrap());
+    let http = Arc::new(http_client(&[]).unwrap());
     let (auth, vault) = fresh(&served.server(), folder.path(), http).await;
-    auth.login(&person()).await.unwrap();
+    auth.login(&user()).await.unwrap();
 
-    let place = format!("{} {}", served.server(), folder.path().display());
+    let setup = format!("{} {}", served.server(), folder.path().display());
     let workers: Vec<_> = (0..PROCESSES)
         .map(|_| {
             tokio::process::Command::new(env::current_exe().unwrap())
                 .args(["--exact", "hammer::worker"])
-                .env(PLACE, &place)
+                .env(SERVER_AND_FOLDER, &setup)
                 .stdout(Stdio::piped())
                 .stderr(Stdio::piped())
                 .kill_on_drop(true)

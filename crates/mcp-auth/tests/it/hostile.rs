@@ -1,5 +1,5 @@
-//! An authorization server that means harm: it sends us to others, changes what was agreed, and says things
-//! that should move a terminal.
+//! A malicious authorization server: it refers to other servers, changes the registered values, and sends terminal
+//! control characters.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ fn world() -> Arc<World> {
     Arc::new(World::new())
 }
 
-/// The error and its causes, as a person reads them.
+/// The error and its causes, as a user reads them.
 fn chain(error: &LoginError) -> String {
     let (mut text, mut cause) = (error.to_string(), std::error::Error::source(error));
     while let Some(error) = cause {
@@ -32,17 +32,17 @@ fn is_clean(text: &str) -> bool {
 }
 
 #[tokio::test]
-async fn a_code_of_one_server_is_not_given_to_another() {
+async fn code_of_one_issuer_is_not_sent_to_another() {
     let world = world();
-    // The MCP server names an issuer of its own, which sends people to the honest one for their agreement
-    // and wants the code for itself.
+    // The MCP server names its own issuer, which sends users to the authorization page of the honest one and asks
+    // for the code at its own token endpoint.
     let mut evil = Authority::new("https://evil.test");
     evil.metadata["authorization_endpoint"] = "https://as.test/authorize".into();
     world.authorities.lock().unwrap().insert("https://evil.test".into(), evil);
     for document in world.resource().metadata.values_mut() {
         document["authorization_servers"] = json!(["https://evil.test"]);
     }
-    // It has registered our client there beforehand.
+    // It has registered a client there beforehand.
     world.authority(|honest| {
         honest.clients.insert("planted".into(), None);
     });
@@ -51,12 +51,12 @@ async fn a_code_of_one_server_is_not_given_to_another() {
     let host = Host::new(&world);
     let error = host.auth.login(&browser(&world)).await.unwrap_err();
     assert!(matches!(error, LoginError::WrongIssuer), "{error}");
-    assert_eq!(world.asked("GET https://as.test/authorize"), 1, "the person did agree");
+    assert_eq!(world.asked("GET https://as.test/authorize"), 1, "the user did consent");
     assert_eq!(world.asked("POST https://evil.test/token"), 0);
 }
 
 #[tokio::test]
-async fn a_registration_decides_nothing_about_where_answers_go() {
+async fn registration_response_does_not_change_redirects_or_endpoints() {
     let world = world();
     world.authority(|authority| {
         authority.clients.insert("changed".into(), None);
@@ -84,7 +84,7 @@ async fn a_registration_decides_nothing_about_where_answers_go() {
 }
 
 #[tokio::test]
-async fn nothing_an_authorization_server_says_moves_a_terminal() {
+async fn text_of_an_authorization_server_is_shown_without_control_characters() {
     let refusal = json!({
         "error": format!("invalid_grant{ESCAPES}"), "error_description": ESCAPES,
         "error_uri": ESCAPES,
@@ -107,7 +107,7 @@ async fn nothing_an_authorization_server_says_moves_a_terminal() {
     for (request, status, body) in cases {
         let world = world();
         world.script(request, Reply::json(status, &body));
-        // Whoever hands out such a name knows it.
+        // The server accepts the client id that it issued.
         world.authority(|authority| {
             authority.clients.insert(format!("c{ESCAPES}"), None);
         });
@@ -116,7 +116,7 @@ async fn nothing_an_authorization_server_says_moves_a_terminal() {
                 options.grant = mcp_auth::Grant::DeviceCode;
             }
         });
-        // A client id is only ever sent back to whoever gave it.
+        // A client id is sent only to the server that issued it.
         if let Err(error) = host.auth.login(&browser(&world)).await {
             assert!(is_clean(&chain(&error)), "{request} {status}: {:?}", chain(&error));
             if let LoginError::Refused { refusal, .. } | LoginError::Denied(refusal) = &error {
@@ -140,7 +140,7 @@ async fn nothing_an_authorization_server_says_moves_a_terminal() {
 }
 
 #[tokio::test]
-async fn a_list_of_issuers_without_end_is_not_walked() {
+async fn number_of_issuers_tried_is_limited() {
     let world = world();
     let many: Vec<String> = (0..5_000).map(|n| format!("https://as{n}.test")).collect();
     for document in world.resource().metadata.values_mut() {

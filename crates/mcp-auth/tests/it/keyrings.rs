@@ -1,7 +1,7 @@
-//! Real keyrings: a Secret Service (gnome-keyring on a bus of its own) and the kernel's.
+//! Real keyrings: a Secret Service (gnome-keyring on a separate bus) and the kernel's.
 //!
-//! The store of a process is opened once, so each situation is a process of its own: this binary again, told
-//! by a variable which situation it is in.
+//! A process opens its keyring once, so each situation runs in a separate process: this binary again, with the
+//! situation in an environment variable.
 
 use std::{
     env,
@@ -12,8 +12,8 @@ use std::{
 };
 
 use mcp_auth::{
-    AuthEvent, FileStore, Key, KeyringStore, OnEvent, Secret, SecretStore as _, StoreError,
-    StoreMode, Vault,
+    AuthEvent, OnEvent, Secret,
+    store::{FileStore, Key, KeyringStore, SecretStore as _, StoreError, StoreMode, Vault},
 };
 
 const SITUATION: &str = "MCP_AUTH_KEYRING";
@@ -28,10 +28,11 @@ fn installed(program: &str) -> bool {
     found.is_ok()
 }
 
-/// Runs [`worker`] in a situation, on a bus of its own with the files of the keyring in `folder`.
+/// Runs [`worker`] in a situation, on a separate bus with the files of the keyring in `folder`.
 fn on_a_bus(situation: &str, folder: &Path, before: &str) -> Option<Output> {
     if !installed("dbus-run-session") || !installed("gnome-keyring-daemon") {
-        println!("SKIPPED {situation}: install `dbus-daemon` and `gnome-keyring` to run it");
+        let remedy = "install `dbus-daemon` and `gnome-keyring`";
+        mcp_skip::skip("no bus with a keyring is available", remedy);
         return None;
     }
     let this = env::current_exe().unwrap();
@@ -59,7 +60,7 @@ const UNLOCK: &str =
     r"printf '\n' | gnome-keyring-daemon --unlock --components=secrets >/dev/null 2>&1 &&";
 
 #[test]
-fn an_unlocked_secret_service_keeps_secrets() {
+fn unlocked_secret_service_stores_secrets() {
     let folder = tempfile::tempdir().unwrap();
     if let Some(output) = on_a_bus("unlocked", folder.path(), UNLOCK) {
         passed(&output);
@@ -67,7 +68,7 @@ fn an_unlocked_secret_service_keeps_secrets() {
 }
 
 #[test]
-fn a_locked_secret_service_is_noticed_and_the_file_takes_over() {
+fn locked_secret_service_is_detected_and_the_file_is_used() {
     let folder = tempfile::tempdir().unwrap();
     if let Some(output) = on_a_bus("locked", folder.path(), "") {
         passed(&output);
@@ -75,7 +76,7 @@ fn a_locked_secret_service_is_noticed_and_the_file_takes_over() {
 }
 
 #[test]
-fn a_secret_service_that_dies_half_way_fails_and_does_not_hang() {
+fn secret_service_that_is_killed_causes_an_error_and_no_hang() {
     let folder = tempfile::tempdir().unwrap();
     if let Some(output) = on_a_bus("dying", folder.path(), UNLOCK) {
         passed(&output);
@@ -83,7 +84,7 @@ fn a_secret_service_that_dies_half_way_fails_and_does_not_hang() {
 }
 
 #[test]
-fn without_a_bus_the_file_takes_over() {
+fn file_is_used_without_a_bus() {
     let folder = tempfile::tempdir().unwrap();
     let output = Command::new(env::current_exe().unwrap())
         .args(["--exact", "keyrings::worker", "--nocapture"])
@@ -96,7 +97,7 @@ fn without_a_bus_the_file_takes_over() {
     passed(&output);
 }
 
-/// What a process does in its situation.
+/// The work of a process in its situation. Does nothing unless another test starts it.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn worker() {
     let Ok(situation) = env::var(SITUATION) else {
@@ -114,7 +115,7 @@ async fn worker() {
     }
 }
 
-/// Opens a vault, and returns it with the events it told.
+/// Opens a vault, and returns it with the reported events.
 async fn open(mode: StoreMode, folder: &Path) -> (Result<Vault, StoreError>, Vec<AuthEvent>) {
     let told = Arc::new(Mutex::new(Vec::new()));
     let events = told.clone();
@@ -134,7 +135,7 @@ async fn unlocked(folder: &Path) {
     assert_eq!(keyring.list().await.unwrap(), [key()]);
     assert!(keyring.delete(&key()).await.unwrap() && !keyring.delete(&key()).await.unwrap());
 
-    // What an earlier life kept in the file moves once it is saved.
+    // A secret in the file moves to the keyring with the next write.
     let file = FileStore::new(folder, OnEvent::default());
     file.set(&key(), Secret::new("old")).await.unwrap();
     let (vault, told) = open(StoreMode::Auto, folder).await;
@@ -162,9 +163,9 @@ async fn unusable(folder: &Path, is_expected: impl Fn(&StoreError) -> bool) {
 async fn dying() {
     let keyring = KeyringStore::platform().await.unwrap().with_limit(Duration::from_secs(20));
     keyring.set(&key(), Secret::new("1")).await.unwrap();
-    assert!(kill_our_daemon(), "there is no daemon to kill");
-    // The bus starts another one, which is locked; or the connection is gone. Either is an error with a
-    // name, and the process lives on.
+    assert!(kill_our_daemon(), "no daemon was found");
+    // Either the bus starts another daemon, which is locked, or the connection is gone. Both are errors, and the
+    // process continues.
     match keyring.get(&key()).await {
         Err(StoreError::Locked | StoreError::Unavailable(_) | StoreError::TimedOut(_)) => {}
         other => panic!("{other:?}"),
@@ -172,7 +173,7 @@ async fn dying() {
     assert!(keyring.probe().await.is_err());
 }
 
-/// Kills the daemon of this very bus, which is the one that has our folder in its environment.
+/// Kills the daemon of this bus, which has our folder in its environment.
 fn kill_our_daemon() -> bool {
     let folder = env::var("XDG_RUNTIME_DIR").unwrap();
     let ours = format!("XDG_RUNTIME_DIR={folder}");
@@ -188,18 +189,22 @@ fn kill_our_daemon() -> bool {
 }
 
 #[cfg(target_os = "linux")]
+fn not_permitted(error: &StoreError) {
+    let reason = format!("the kernel's keyring is not permitted: {error}");
+    mcp_skip::skip(&reason, "allow `add_key` and `keyctl` to this container");
+}
+
+#[cfg(target_os = "linux")]
 #[tokio::test]
-async fn the_kernel_keeps_secrets() {
+async fn kernel_keyring_stores_secrets() {
     let keyring = match KeyringStore::keyutils().await {
         Ok(keyring) => keyring.for_service(format!("mcp-auth-test-{}", std::process::id())),
         Err(error) => {
-            println!("SKIPPED: the kernel's keyring is not permitted here: {error}");
-            return;
+            return not_permitted(&error);
         }
     };
     if let Err(error) = keyring.probe().await {
-        println!("SKIPPED: the kernel's keyring is not permitted here: {error}");
-        return;
+        return not_permitted(&error);
     }
     keyring.set(&key(), Secret::new("1")).await.unwrap();
     assert_eq!(keyring.get(&key()).await.unwrap(), Some(Secret::new("1")));

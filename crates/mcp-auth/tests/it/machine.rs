@@ -1,4 +1,4 @@
-//! Logins without a browser: client credentials, an identity provider, a workload, a device.
+//! Logins without a browser: client credentials, an identity provider, workload identity and device codes.
 
 use std::{sync::Arc, time::Duration};
 
@@ -29,7 +29,7 @@ fn with_secret(options: &mut OAuthOptions) {
     options.interact = None;
 }
 
-/// A world that knows the client `given` and wants its secret in this way.
+/// A world with the client `given`, which authenticates with this method.
 fn world(method: &'static str) -> Arc<World> {
     let world = Arc::new(World::new());
     world.authority(|authority| {
@@ -46,7 +46,7 @@ fn jwt(claims: &Value) -> String {
 }
 
 #[tokio::test(start_paused = true)]
-async fn client_credentials_with_a_secret_are_renewed_by_asking_again() {
+async fn token_for_client_credentials_is_requested_again_when_it_expires() {
     for method in ["client_secret_basic", "client_secret_post"] {
         let world = world(method);
         let host = Host::with(&world, |options| {
@@ -64,7 +64,7 @@ async fn client_credentials_with_a_secret_are_renewed_by_asking_again() {
 }
 
 #[tokio::test]
-async fn client_credentials_with_a_key_name_the_issuer_as_their_audience() {
+async fn client_assertion_has_the_issuer_as_audience() {
     let der = EcdsaKeyPair::generate_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, &SystemRandom::new());
     let body = STANDARD.encode(der.unwrap().as_ref());
     let pem = format!("-----BEGIN PRIVATE KEY-----\n{body}\n-----END PRIVATE KEY-----\n");
@@ -84,7 +84,7 @@ async fn client_credentials_with_a_key_name_the_issuer_as_their_audience() {
 }
 
 #[tokio::test]
-async fn an_identity_provider_vouches_for_its_user() {
+async fn enterprise_grant_exchanges_the_identity_of_the_user() {
     let idp = "https://idp.test";
     let world = world("client_secret_basic");
     let mut provider = Authority::new(idp);
@@ -110,7 +110,7 @@ async fn an_identity_provider_vouches_for_its_user() {
 }
 
 #[tokio::test]
-async fn a_workload_shows_its_assertion_once_and_accepts_the_answer() {
+async fn workload_assertion_is_sent_once_and_not_retried() {
     let bare = |assertion: String| {
         move |options: &mut OAuthOptions| {
             options.grant = Grant::Workload(value(&assertion));
@@ -128,7 +128,7 @@ async fn a_workload_shows_its_assertion_once_and_accepts_the_answer() {
     let refused = Host::with(&world, bare(format!("{}bad", jwt(&json!({ "aud": ISSUER })))));
     let failure = refused.call().await.unwrap_err();
     assert!(failure.message.contains("`invalid_grant`"), "{failure}");
-    assert_eq!(world.asked(TOKEN), 2, "no second try, no other grant");
+    assert_eq!(world.asked(TOKEN), 2, "neither a retry nor another grant");
 
     for (unfit, why) in
         [(jwt(&json!({ "exp": 1000 })), "has expired"), ("CANARY-no-jwt".to_owned(), "not a JWT")]
@@ -136,11 +136,11 @@ async fn a_workload_shows_its_assertion_once_and_accepts_the_answer() {
         let failure = Host::with(&world, bare(unfit)).call().await.unwrap_err();
         assert!(failure.message.contains(why), "{failure}");
     }
-    assert_eq!(world.asked(TOKEN), 2, "what cannot work is not sent");
+    assert_eq!(world.asked(TOKEN), 2, "an invalid assertion is not sent");
 }
 
 #[tokio::test]
-async fn a_workload_identity_is_read_from_its_file_each_time() {
+async fn workload_assertion_is_read_from_its_file_each_time() {
     let world = world("none");
     world.authority(|authority| {
         authority.clients.insert("given".into(), None);
@@ -165,7 +165,7 @@ async fn a_workload_identity_is_read_from_its_file_each_time() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_device_code_is_asked_for_until_it_is_entered() {
+async fn device_code_is_polled_until_it_is_entered() {
     let world = Arc::new(World::new());
     world.authority(|authority| authority.pending = 4);
     let host = Host::with(&world, |options| options.grant = Grant::DeviceCode);
@@ -176,11 +176,11 @@ async fn a_device_code_is_asked_for_until_it_is_entered() {
     assert!(began.elapsed() >= Duration::from_secs(1 + 6 + 6 + 11 + 11), "{:?}", began.elapsed());
     world.authority(|authority| authority.tokens.clear());
     host.call().await.unwrap();
-    assert_eq!(world.asked("POST https://as.test/device"), 1, "renewed, not asked again");
+    assert_eq!(world.asked("POST https://as.test/device"), 1, "renewed without a new login");
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_device_code_that_nobody_enters_expires() {
+async fn device_code_that_is_not_entered_expires() {
     let world = Arc::new(World::new());
     world.authority(|authority| authority.pending = usize::MAX);
     let host = Host::with(&world, |options| options.grant = Grant::DeviceCode);
@@ -188,8 +188,8 @@ async fn a_device_code_that_nobody_enters_expires() {
     assert!(failure.message.contains("`expired_token`"), "{failure}");
 }
 
-/// The MCP server names another authorization server from now on, which takes whatever it is shown.
-fn turn_to(world: &World, issuer: &str, method: &'static str) {
+/// Makes the MCP server name another authorization server, which accepts every client.
+fn change_issuer(world: &World, issuer: &str, method: &'static str) {
     let mut authority = Authority::new(issuer);
     authority.auth_method = method;
     authority.metadata["token_endpoint_auth_methods_supported"] = json!([method]);
@@ -201,7 +201,7 @@ fn turn_to(world: &World, issuer: &str, method: &'static str) {
 }
 
 #[tokio::test]
-async fn a_client_secret_stays_with_the_issuer_that_saw_it_first() {
+async fn client_secret_is_sent_only_to_the_issuer_of_its_first_use() {
     let world = world("client_secret_post");
     let grant = |options: &mut OAuthOptions| {
         with_secret(options);
@@ -210,8 +210,8 @@ async fn a_client_secret_stays_with_the_issuer_that_saw_it_first() {
     let host = Host::with(&world, grant);
     host.call().await.unwrap();
     let evil = "https://evil.test";
-    turn_to(&world, evil, "client_secret_post");
-    // This process, one that was restarted, and one after a logout.
+    change_issuer(&world, evil, "client_secret_post");
+    // This process, a restarted one, and one after a logout.
     let restarted = host.twin(grant);
     for host in [&host, &restarted] {
         let told = host.call().await.unwrap_err();
@@ -223,10 +223,10 @@ async fn a_client_secret_stays_with_the_issuer_that_saw_it_first() {
 }
 
 #[tokio::test]
-async fn a_workload_identity_is_not_shown_to_another_issuer() {
+async fn workload_assertion_is_not_sent_to_another_issuer() {
     let world = world("none");
     let evil = "https://evil.test";
-    turn_to(&world, evil, "none");
+    change_issuer(&world, evil, "none");
     let assertion = jwt(&json!({ "aud": ISSUER, "sub": "workload" }));
     let host = Host::with(&world, |options| {
         options.grant = Grant::Workload(value(&assertion));

@@ -1,6 +1,6 @@
-//! Whole logins against a scripted world: an MCP server, authorization servers, a browser, a person.
+//! Whole logins against scripted servers: an MCP server, authorization servers, a browser and a user.
 
-// Always true here; it tells clippy that helpers are tests too.
+// Always true here; it tells clippy that helper functions belong to tests.
 #[cfg(test)]
 mod bad_input;
 #[cfg(test)]
@@ -19,6 +19,9 @@ mod hostile;
 mod keyrings;
 #[cfg(test)]
 mod machine;
+#[cfg(feature = "reqwest")]
+#[cfg(test)]
+mod own_reqwest;
 #[cfg(test)]
 mod proxied;
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Behind a proxy, which looks names up by itself: what it brings proves nothing about where it was.
+//! Requests through a proxy, which resolves names itself: a response does not prove the address of the server.
 
 use std::{
     env,
@@ -7,19 +7,22 @@ use std::{
     sync::{Arc, Mutex},
 };
 
-use mcp_auth::{Blocked, Guard, HttpClient as _, HttpError, HttpRequest, ReqwestClient, Resolve};
+use mcp_auth::{
+    guard::{Blocked, Guard, Resolve},
+    http::{HttpClient as _, HttpError, HttpRequest},
+};
 use mcp_transport::BoxFuture;
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _, copy_bidirectional},
     net::{TcpListener, TcpStream},
 };
 
-use crate::sockets::serve_tls;
+use crate::sockets::{http_client, serve_tls};
 
-const PLACE: &str = "MCP_AUTH_PROXIED";
+/// The variable with the port and the root certificate for [`worker`].
+const PORT_AND_ROOT: &str = "MCP_AUTH_PROXIED";
 
-/// What the name server of this machine says: an owner of names can have it say anything. Others it does
-/// not know.
+/// A local resolver with false private addresses, as the owner of a name can publish them. Other names are unknown.
 struct Inside;
 
 impl Resolve for Inside {
@@ -38,7 +41,7 @@ impl Resolve for Inside {
     }
 }
 
-/// Leads every connection to `port` of this machine, and remembers where they were meant to go.
+/// Forwards every connection to `port` of this machine, and records the requested targets.
 async fn proxy(port: u16) -> (u16, Arc<Mutex<Vec<String>>>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let (at, asked) = (listener.local_addr().unwrap().port(), Arc::<Mutex<Vec<String>>>::default());
@@ -61,30 +64,30 @@ async fn proxy(port: u16) -> (u16, Arc<Mutex<Vec<String>>>) {
     (at, asked)
 }
 
-/// The process whose environment names the proxy. Without one there is nothing to see, and it says so.
+/// The process whose environment names the proxy. Does nothing unless another test starts it.
 #[tokio::test]
 async fn worker() {
-    let Ok(place) = env::var(PLACE) else {
-        println!("run by `what_a_proxy_brings_proves_nothing_about_where_it_was`");
+    let Ok(setup) = env::var(PORT_AND_ROOT) else {
+        println!("run by `response_through_a_proxy_does_not_prove_a_private_address`");
         return;
     };
-    let (port, root) = place.split_once(' ').unwrap();
+    let (port, root) = setup.split_once(' ').unwrap();
     let root = std::fs::read(root).unwrap();
-    let client = ReqwestClient::trusting(&[root]).unwrap().with_resolver(Arc::new(Inside));
-    let ask = |url: &str, server: &str| {
+    let client = http_client(&[root]).unwrap().with_resolver(Arc::new(Inside));
+    let send = |url: &str, server: &str| {
         client.send(HttpRequest::new("GET", url, Guard::for_server(server)))
     };
-    // The server answers with its own certificate, but the name server here lied about where it is.
+    // The server has a valid certificate, but the local resolver returns a false address for it.
     let server = format!("https://mcp.test:{port}/mcp");
-    let refused = ask("https://neighbour.test/x", &server).await;
+    let refused = send("https://neighbour.test/x", &server).await;
     assert!(matches!(refused, Err(HttpError::Blocked(Blocked::Unproven))), "{refused:?}");
-    // Names that only the proxy knows are its business. This one is answered with a wrong certificate.
-    let refused = ask("https://as.test/x", "https://unknown.test/mcp").await;
+    // A name that only the proxy can resolve is allowed. The response has a wrong certificate.
+    let refused = send("https://as.test/x", "https://unknown.test/mcp").await;
     assert!(matches!(refused, Err(HttpError::Unreachable(_))), "{refused:?}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_a_proxy_brings_proves_nothing_about_where_it_was() {
+async fn response_through_a_proxy_does_not_prove_a_private_address() {
     let (port, root) = serve_tls("mcp.test").await;
     let (at, asked) = proxy(port).await;
     let folder = tempfile::tempdir().unwrap();
@@ -92,7 +95,7 @@ async fn what_a_proxy_brings_proves_nothing_about_where_it_was() {
     std::fs::write(&path, root).unwrap();
     let worker = tokio::process::Command::new(env::current_exe().unwrap())
         .args(["--exact", "proxied::worker"])
-        .env(PLACE, format!("{port} {}", path.display()))
+        .env(PORT_AND_ROOT, format!("{port} {}", path.display()))
         .env("HTTPS_PROXY", format!("http://127.0.0.1:{at}"))
         .env_remove("NO_PROXY")
         .env_remove("no_proxy")
@@ -105,5 +108,6 @@ async fn what_a_proxy_brings_proves_nothing_about_where_it_was() {
     let text = String::from_utf8_lossy(&output.stdout);
     assert!(output.status.success() && text.contains("1 passed"), "{text}");
     let asked = asked.lock().unwrap();
-    assert_eq!(*asked, [format!("mcp.test:{port}"), "as.test:443".to_owned()], "and no neighbour");
+    let expected = [format!("mcp.test:{port}"), "as.test:443".to_owned()];
+    assert_eq!(*asked, expected, "the neighbour was not requested");
 }

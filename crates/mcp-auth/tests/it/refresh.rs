@@ -1,12 +1,13 @@
-//! Renewal: early, once, across tasks and processes, and without losing anything.
+//! Token renewal across tasks and processes.
 
 use std::{sync::Arc, time::Duration};
 
 use mcp_auth::{
-    AuthEvent, ClientProof, HttpClient, HttpError, HttpRequest, HttpResponse, OAuthOptions,
-    OnEvent, PreRegistered, Secret, Source, Vault,
+    AuthEvent, ClientProof, OAuthOptions, OnEvent, PreRegistered, Secret, Source,
+    http::{HttpClient, HttpError, HttpRequest, HttpResponse},
+    store::Vault,
 };
-use mcp_transport::{Authorize as _, BoxFuture, ErrorClass, Target};
+use mcp_transport::{Authorize as _, BoxFuture, ErrorClass, auth::Target};
 use serde_json::json;
 use tokio::sync::Semaphore;
 
@@ -14,7 +15,7 @@ use crate::support::{Host, Knob, Reply, SERVER, World, browser, param};
 
 const TOKEN: &str = "POST https://as.test/token";
 
-/// A host that has logged in once and cannot ask anybody again.
+/// A host that has logged in and cannot prompt the user again.
 async fn logged_in(world: &Arc<World>) -> Host {
     let host = Host::with(world, |options| options.interact = None);
     host.auth.login(&browser(world)).await.unwrap();
@@ -26,7 +27,7 @@ fn world() -> Arc<World> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_token_is_renewed_before_it_ends() {
+async fn token_is_renewed_before_it_expires() {
     let world = world();
     let host = logged_in(&world).await;
     host.call().await.unwrap();
@@ -39,7 +40,7 @@ async fn a_token_is_renewed_before_it_ends() {
 }
 
 #[tokio::test]
-async fn a_refused_token_is_renewed_and_the_call_tried_again() {
+async fn rejected_token_is_renewed_and_the_call_repeated() {
     let world = world();
     let host = logged_in(&world).await;
     world.authority(|authority| authority.tokens.clear());
@@ -48,13 +49,13 @@ async fn a_refused_token_is_renewed_and_the_call_tried_again() {
 }
 
 #[tokio::test]
-async fn a_restart_needs_the_refresh_token_only() {
+async fn restarted_process_needs_only_the_stored_refresh_token() {
     let world = world();
     let host = logged_in(&world).await;
     let after = host.twin(|options| options.interact = None);
     after.call().await.unwrap();
     assert_eq!(world.asked(TOKEN), 2);
-    // Where to ask was stored with it.
+    // The token endpoint was stored with it, so discovery is not repeated.
     assert_eq!(world.log().iter().filter(|line| line.contains("well-known")).count(), 2);
     let stored = host.vault.store().list().await.unwrap();
     for key in stored {
@@ -64,7 +65,7 @@ async fn a_restart_needs_the_refresh_token_only() {
 }
 
 #[tokio::test]
-async fn many_calls_at_once_make_one_renewal() {
+async fn concurrent_calls_share_one_renewal() {
     let world = world();
     let host = Arc::new(logged_in(&world).await);
     world.authority(|authority| authority.tokens.clear());
@@ -82,7 +83,7 @@ async fn many_calls_at_once_make_one_renewal() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn two_processes_never_spend_the_same_token() {
+async fn two_processes_never_use_the_same_refresh_token() {
     let world = world();
     let one = Arc::new(logged_in(&world).await);
     let two = Arc::new(one.twin(|options| options.interact = None));
@@ -93,14 +94,14 @@ async fn two_processes_never_spend_the_same_token() {
         let b = tokio::spawn(async move { b.call().await });
         a.await.unwrap().unwrap();
         b.await.unwrap().unwrap();
-        // A token that is refused as soon as it was renewed is another story.
+        // Wait until the new token is no longer young: rejecting a young token has its own rules.
         tokio::time::advance(Duration::from_secs(31)).await;
     }
     assert_eq!(world.look(|authority| authority.double_spends), 0);
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_failure_that_may_pass_keeps_the_login() {
+async fn transient_failure_keeps_the_login() {
     let world = world();
     let host = logged_in(&world).await;
     let failures = [
@@ -119,30 +120,31 @@ async fn a_failure_that_may_pass_keeps_the_login() {
         world.unscript(TOKEN);
         assert!(host.auth.is_logged_in().await.unwrap());
         host.call().await.unwrap();
-        // A token that was renewed a moment ago and is refused again is another story.
+        // Wait until the new token is no longer young: rejecting a young token has its own rules.
         tokio::time::advance(Duration::from_secs(31)).await;
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_token_that_still_works_is_used_when_its_renewal_fails() {
+async fn valid_token_is_used_while_its_renewal_fails() {
     let world = world();
     let host = logged_in(&world).await;
     world.script(TOKEN, Reply::status(503));
     tokio::time::advance(Duration::from_secs(3545)).await;
     host.call().await.unwrap();
     host.call().await.unwrap();
-    assert_eq!(world.asked(TOKEN), 2, "not again at every call");
+    assert_eq!(world.asked(TOKEN), 2, "not retried at every call");
     tokio::time::advance(Duration::from_secs(60)).await;
     assert_eq!(host.call().await.unwrap_err().class, ErrorClass::Transient);
     world.unscript(TOKEN);
-    assert_eq!(host.call().await.unwrap_err().class, ErrorClass::Transient, "not so soon");
+    let failure = host.call().await.unwrap_err();
+    assert_eq!(failure.class, ErrorClass::Transient, "too early for a retry");
     tokio::time::advance(Duration::from_secs(10)).await;
     host.call().await.unwrap();
 }
 
 #[tokio::test]
-async fn a_login_that_ended_is_dropped_and_the_user_is_told_what_to_do() {
+async fn ended_login_is_deleted_and_the_failure_names_the_next_step() {
     let world = world();
     let told = Arc::new(Knob::new(Vec::new()));
     let events = told.clone();
@@ -163,7 +165,7 @@ async fn a_login_that_ended_is_dropped_and_the_user_is_told_what_to_do() {
 }
 
 #[tokio::test]
-async fn a_login_made_elsewhere_is_noticed_without_a_restart() {
+async fn login_of_another_process_is_used_without_a_restart() {
     let world = world();
     let host = logged_in(&world).await;
     world.authority(|authority| {
@@ -177,11 +179,11 @@ async fn a_login_made_elsewhere_is_noticed_without_a_restart() {
 }
 
 #[tokio::test]
-async fn a_refusal_does_not_drop_the_login_that_replaced_the_refused_one() {
+async fn rejected_login_does_not_delete_its_replacement() {
     let world = world();
     let host = logged_in(&world).await;
     let elsewhere = host.twin(|options| options.interact = None);
-    // What our process remembers is revoked, and another login is there before we look.
+    // The token of this process is revoked, and another process logs in before this one notices.
     world.authority(|authority| {
         authority.tokens.clear();
         authority.refresh.clear();
@@ -193,19 +195,19 @@ async fn a_refusal_does_not_drop_the_login_that_replaced_the_refused_one() {
 }
 
 #[tokio::test]
-async fn a_caller_who_gives_up_loses_no_token() {
+async fn cancelled_caller_loses_no_token() {
     let world = world();
     let host = logged_in(&world).await;
     for _ in 0..30 {
         world.authority(|authority| authority.tokens.clear());
         let twin = host.twin(|options| options.interact = None);
         {
-            // Polled a few times and dropped, wherever it happens to be.
-            let mut asking = twin.auth.credentials(Target::new("POST", SERVER));
+            // Poll a few times and drop the future at an arbitrary point.
+            let mut pending = twin.auth.credentials(Target::new("POST", SERVER));
             for _ in 0..3 {
                 tokio::select! {
                     biased;
-                    _ = &mut asking => break,
+                    _ = &mut pending => break,
                     () = tokio::task::yield_now() => {}
                 }
             }
@@ -217,7 +219,7 @@ async fn a_caller_who_gives_up_loses_no_token() {
 }
 
 #[tokio::test]
-async fn a_server_that_does_not_rotate_is_fine_too() {
+async fn refresh_token_that_is_not_rotated_is_kept() {
     let world = world();
     world.authority(|authority| authority.rotates = false);
     let host = logged_in(&world).await;
@@ -230,20 +232,38 @@ async fn a_server_that_does_not_rotate_is_fine_too() {
 }
 
 #[tokio::test]
-async fn a_renewed_token_that_is_refused_leads_to_a_new_login() {
+async fn call_fails_if_the_renewed_token_is_rejected_too() {
+    let world = world();
+    let host = logged_in(&world).await;
+    host.call().await.unwrap();
+    let (tokens, calls) = (world.asked(TOKEN), world.calls());
+    world.resource().trusts.clear();
+    let failure = host.call().await.unwrap_err();
+    assert_eq!(failure.class, ErrorClass::Auth);
+    assert!(failure.message.contains("rejected the token that was just issued"), "{failure}");
+    assert!(failure.message.contains("mcp login docs"), "{failure}");
+    assert_eq!(world.asked(TOKEN) - tokens, 1, "one renewal");
+    assert_eq!(world.calls() - calls, 2, "two requests");
+    assert!(host.vault.needs_auth().is_marked(SERVER).await);
+}
+
+#[tokio::test]
+async fn repeatedly_rejected_tokens_lead_to_a_limited_number_of_logins() {
     let world = world();
     let host = Host::new(&world);
     host.call().await.unwrap();
     world.resource().trusts.clear();
+    for _ in 0..8 {
+        host.call().await.unwrap_err();
+    }
     let failure = host.call().await.unwrap_err();
-    assert!(failure.message.contains("tried too often"), "{failure}");
-    let (asked, authorized) =
-        (world.asked(TOKEN), world.look(|authority| authority.authorizations.len()));
-    assert!(authorized <= 3 && asked <= 6, "{authorized} logins, {asked} tokens");
+    assert!(failure.message.contains("too many login attempts"), "{failure}");
+    let authorized = world.look(|authority| authority.authorizations.len());
+    assert!(authorized <= 3, "{authorized} logins");
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_login_that_ended_while_its_token_did_is_made_again() {
+async fn expired_login_is_replaced_by_a_new_one() {
     for gives_refresh in [true, false] {
         let world = world();
         world.authority(|authority| authority.gives_refresh = gives_refresh);
@@ -260,7 +280,7 @@ async fn a_login_that_ended_while_its_token_did_is_made_again() {
 }
 
 #[tokio::test]
-async fn a_life_of_zero_seconds_is_no_life_at_all() {
+async fn expires_in_of_zero_is_treated_as_unknown() {
     let world = world();
     world.authority(|authority| authority.life = 0);
     let host = logged_in(&world).await;
@@ -269,7 +289,7 @@ async fn a_life_of_zero_seconds_is_no_life_at_all() {
     assert_eq!(world.asked(TOKEN), 1);
 }
 
-/// The client `given`, with this as its secret.
+/// Configures the client `given` with this secret.
 fn given(secret: &'static str) -> impl Fn(&mut OAuthOptions) {
     move |options| {
         let proof = ClientProof::Secret(Source::Value(Secret::new(secret)));
@@ -278,7 +298,7 @@ fn given(secret: &'static str) -> impl Fn(&mut OAuthOptions) {
 }
 
 #[tokio::test]
-async fn a_wrong_secret_costs_nobody_the_login() {
+async fn wrong_client_secret_does_not_delete_the_login() {
     let world = world();
     world.authority(|authority| {
         authority.clients.insert("given".into(), Some("right".into()));
@@ -290,11 +310,11 @@ async fn a_wrong_secret_costs_nobody_the_login() {
     let told = host.twin(given("wrong")).call().await.unwrap_err();
     assert!(told.message.contains("`invalid_client`"), "{told}");
     host.twin(given("right")).call().await.unwrap();
-    assert_eq!(world.look(|authority| authority.authorizations.len()), 1, "nobody was asked again");
+    assert_eq!(world.look(|authority| authority.authorizations.len()), 1, "no second login");
 }
 
 #[tokio::test]
-async fn a_registration_that_was_forgotten_is_made_again() {
+async fn renewal_with_an_unknown_client_leads_to_a_new_registration() {
     let world = world();
     let host = Host::new(&world);
     host.call().await.unwrap();
@@ -309,7 +329,7 @@ async fn a_registration_that_was_forgotten_is_made_again() {
 }
 
 #[tokio::test]
-async fn a_refusal_for_another_reason_opens_no_window() {
+async fn refused_renewal_for_another_reason_does_not_start_a_login() {
     let world = world();
     let host = Host::new(&world);
     host.call().await.unwrap();
@@ -322,7 +342,7 @@ async fn a_refusal_for_another_reason_opens_no_window() {
     host.call().await.unwrap();
 }
 
-/// A network on which renewals wait until they are let through.
+/// A network on which renewals wait for a permit.
 #[derive(Debug)]
 struct Slow {
     world: Arc<World>,
@@ -344,7 +364,7 @@ impl HttpClient for Slow {
 }
 
 #[tokio::test]
-async fn a_renewal_that_its_caller_gave_up_does_not_overtake_a_login() {
+async fn renewal_of_a_cancelled_caller_does_not_overwrite_a_login() {
     let world = world();
     let first = logged_in(&world).await;
     let (asked, let_through) = (Semaphore::new(0), Semaphore::new(0));
@@ -355,9 +375,9 @@ async fn a_renewal_that_its_caller_gave_up_does_not_overtake_a_login() {
         options.http = http;
     });
     {
-        let mut asking = host.auth.credentials(Target::new("POST", SERVER));
+        let mut pending = host.auth.credentials(Target::new("POST", SERVER));
         tokio::select! {
-            _ = &mut asking => panic!("it is not let through"),
+            _ = &mut pending => panic!("the renewal did not wait"),
             permit = slow.asked.acquire() => permit.unwrap().forget(),
         }
     }
@@ -367,7 +387,7 @@ async fn a_renewal_that_its_caller_gave_up_does_not_overtake_a_login() {
         tokio::task::yield_now().await;
     }
     let windows = world.look(|authority| authority.authorizations.len());
-    assert_eq!(windows, 1, "it waits for the renewal that is under way");
+    assert_eq!(windows, 1, "the login waits for the renewal in progress");
     slow.let_through.add_permits(1);
     login.await.unwrap().unwrap();
     host.call().await.unwrap();
@@ -378,7 +398,7 @@ async fn a_renewal_that_its_caller_gave_up_does_not_overtake_a_login() {
     });
 }
 
-/// A network on which only the MCP server is reached while it is down. All else takes its whole time.
+/// A network that reaches only the MCP server while it is down. Other requests time out.
 #[derive(Debug)]
 struct Down {
     world: Arc<World>,
@@ -399,8 +419,8 @@ impl HttpClient for Down {
 }
 
 #[tokio::test(start_paused = true)]
-async fn those_who_wait_for_a_renewal_that_fails_fail_with_it() {
-    for is_over in [true, false] {
+async fn calls_that_wait_for_a_failed_renewal_fail_with_it() {
+    for is_expired in [true, false] {
         let world = world();
         let down = Arc::new(Down { world: world.clone(), is_down: Knob::new(false) });
         let http = down.clone();
@@ -409,8 +429,8 @@ async fn those_who_wait_for_a_renewal_that_fails_fail_with_it() {
             options.http = http;
         }));
         host.auth.login(&browser(&world)).await.unwrap();
-        // The token is over, or refused.
-        tokio::time::advance(Duration::from_secs(if is_over { 3601 } else { 60 })).await;
+        // The token has expired, or it is rejected.
+        tokio::time::advance(Duration::from_secs(if is_expired { 3601 } else { 60 })).await;
         world.authority(|authority| authority.tokens.clear());
         *down.is_down.lock().unwrap() = true;
         let began = tokio::time::Instant::now();
@@ -431,7 +451,7 @@ async fn those_who_wait_for_a_renewal_that_fails_fail_with_it() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn looking_for_the_login_has_one_limit() {
+async fn discovery_has_one_time_limit() {
     let world = world();
     let down = Arc::new(Down { world: world.clone(), is_down: Knob::new(false) });
     let http = down.clone();
@@ -443,6 +463,6 @@ async fn looking_for_the_login_has_one_limit() {
     *down.is_down.lock().unwrap() = true;
     let began = tokio::time::Instant::now();
     host.call().await.unwrap_err();
-    // Four of them would take twenty seconds each.
+    // Four servers would take twenty seconds each.
     assert!(began.elapsed() <= Duration::from_secs(61), "{:?}", began.elapsed());
 }

@@ -1,5 +1,4 @@
-//! The client on reqwest against real sockets: limits, redirects, and addresses that are refused before a
-//! connection is made.
+//! The default client on real sockets: limits, redirects, and addresses that are rejected before a connection.
 
 use std::{
     net::{IpAddr, SocketAddr},
@@ -8,16 +7,26 @@ use std::{
 };
 
 use mcp_auth::{
-    Blocked, Guard, HttpClient as _, HttpError, HttpRequest, HttpResponse, LoginError, OAuth,
-    OAuthOptions, OnEvent, Paste, ReqwestClient, Resolve, Vault, Zone,
+    LoginError, OAuth, OAuthOptions, OnEvent,
+    guard::{Blocked, Guard, GuardedClient, Resolve, Zone},
+    http::{HttpClient as _, HttpError, HttpRequest, HttpResponse},
+    interact::Paste,
+    store::Vault,
 };
-use mcp_transport::{Authorize as _, BoxFuture, Challenge};
+use mcp_transport::{Authorize as _, BoxFuture, ConnectError, auth::Challenge, net::TlsOptions};
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
     net::TcpListener,
 };
 
-/// Names that lead where a test says.
+/// Returns the default client, which trusts these certificate authorities in addition to those of the system.
+pub(crate) fn http_client(extra_roots: &[Vec<u8>]) -> Result<GuardedClient, ConnectError> {
+    let mut tls = TlsOptions::default();
+    tls.extra_roots = extra_roots.to_vec();
+    GuardedClient::new(&tls)
+}
+
+/// A resolver with fixed addresses.
 struct Names(Vec<(&'static str, IpAddr)>);
 
 impl Resolve for Names {
@@ -32,38 +41,38 @@ impl Resolve for Names {
     }
 }
 
-/// Every connection that was about to be made.
+/// The attempted connections.
 type Connections = Arc<Mutex<Vec<String>>>;
 
-fn client(names: Vec<(&'static str, IpAddr)>) -> (ReqwestClient, Connections) {
+fn client(names: Vec<(&'static str, IpAddr)>) -> (GuardedClient, Connections) {
     let connections = Connections::default();
     let seen = connections.clone();
-    let client = ReqwestClient::new().unwrap().with_resolver(Arc::new(Names(names))).on_connect(
+    let client = http_client(&[]).unwrap().with_resolver(Arc::new(Names(names))).on_connect(
         Arc::new(move |host, addresses| seen.lock().unwrap().push(format!("{host} {addresses:?}"))),
     );
     (client, connections)
 }
 
-/// Serves one connection with `answer`, and returns where.
-async fn serve(answer: Vec<u8>) -> String {
+/// Responds to every connection with `response`, and returns the URL.
+pub(crate) async fn serve(response: Vec<u8>) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     tokio::spawn(async move {
         while let Ok((mut stream, _)) = listener.accept().await {
             let mut request = [0; 4096];
             let _ = stream.read(&mut request).await;
-            let _ = stream.write_all(&answer).await;
+            let _ = stream.write_all(&response).await;
         }
     });
     format!("http://{address}/")
 }
 
-fn get(url: &str, server: &str) -> HttpRequest {
+pub(crate) fn get(url: &str, server: &str) -> HttpRequest {
     HttpRequest::new("GET", url, Guard::for_server(server))
 }
 
 #[tokio::test]
-async fn an_answer_is_read_whole_and_a_redirect_is_not_followed() {
+async fn whole_response_is_read_and_a_redirect_is_not_followed() {
     let url = serve(
         b"HTTP/1.1 302 Found\r\nlocation: http://169.254.169.254/\r\ncontent-length: 2\r\n\r\nhi"
             .to_vec(),
@@ -77,17 +86,17 @@ async fn an_answer_is_read_whole_and_a_redirect_is_not_followed() {
 }
 
 #[tokio::test]
-async fn an_answer_without_end_is_cut_off() {
-    let mut answer = b"HTTP/1.1 200 OK\r\ncontent-length: 52428800\r\n\r\n".to_vec();
-    answer.extend(vec![b'x'; 2 << 20]);
-    let url = serve(answer).await;
+async fn oversized_response_is_rejected() {
+    let mut response = b"HTTP/1.1 200 OK\r\ncontent-length: 52428800\r\n\r\n".to_vec();
+    response.extend(vec![b'x'; 2 << 20]);
+    let url = serve(response).await;
     let (client, _) = client(Vec::new());
     let refused = client.send(get(&url, "http://localhost/mcp")).await;
     assert!(matches!(refused, Err(HttpError::TooLarge(_))), "{refused:?}");
 }
 
 #[tokio::test]
-async fn silence_has_a_limit() {
+async fn incomplete_response_times_out() {
     let url = serve(b"HTTP/1.1 200 OK\r\n".to_vec()).await;
     let (client, _) = client(Vec::new());
     let mut request = get(&url, "http://localhost/mcp");
@@ -97,7 +106,7 @@ async fn silence_has_a_limit() {
 }
 
 #[tokio::test]
-async fn names_that_lead_inside_are_refused_before_a_connection_is_made() {
+async fn names_with_private_addresses_are_rejected_before_a_connection() {
     let ip = |text: &str| text.parse::<IpAddr>().unwrap();
     let cases = [
         ("169.254.169.254", Zone::Special),
@@ -114,7 +123,7 @@ async fn names_that_lead_inside_are_refused_before_a_connection_is_made() {
         assert_eq!(why, Blocked::Address(zone), "{inside}");
         assert!(connections.lock().unwrap().is_empty(), "{inside}");
     }
-    // One bad address among good ones is enough.
+    // One private address among public ones is enough.
     let names =
         vec![("mcp.test", ip("8.8.8.8")), ("as.test", ip("8.8.4.4")), ("as.test", ip("10.0.0.1"))];
     let (client, connections) = client(names);
@@ -123,11 +132,11 @@ async fn names_that_lead_inside_are_refused_before_a_connection_is_made() {
     assert!(connections.lock().unwrap().is_empty());
 }
 
-/// A server on this machine with a certificate for `name`: its port, and what makes a client trust it.
+/// Starts a server on this machine with a certificate for `name`. Returns its port and the root certificate.
 pub(crate) async fn serve_tls(name: &str) -> (u16, Vec<u8>) {
     let made = rcgen::generate_simple_self_signed(vec![name.to_owned()]).unwrap();
     let (certificate, key) = (made.cert.der().clone(), made.signing_key.serialize_der());
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
     let config = rustls::ServerConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
         .unwrap()
@@ -142,8 +151,8 @@ pub(crate) async fn serve_tls(name: &str) -> (u16, Vec<u8>) {
             let Ok(mut stream) = acceptor.accept(stream).await else { continue };
             let mut request = [0; 4096];
             let _ = stream.read(&mut request).await;
-            let answer = b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\nconnection: close\r\n\r\nhi";
-            let _ = stream.write_all(answer).await;
+            let response = b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\nconnection: close\r\n\r\nhi";
+            let _ = stream.write_all(response).await;
             let _ = stream.shutdown().await;
         }
     });
@@ -151,7 +160,7 @@ pub(crate) async fn serve_tls(name: &str) -> (u16, Vec<u8>) {
 }
 
 #[tokio::test]
-async fn a_server_on_the_inside_may_lead_to_its_neighbours() {
+async fn private_address_is_allowed_if_the_mcp_server_is_proven_to_be_there() {
     let (port, root) = serve_tls("mcp.test").await;
     let here: IpAddr = "127.0.0.1".parse().unwrap();
     let names = || vec![("mcp.test", here), ("as.test", here)];
@@ -161,30 +170,29 @@ async fn a_server_on_the_inside_may_lead_to_its_neighbours() {
         request.time_limit = Duration::from_secs(60);
         request
     };
-    // Its name points inside, and so would that of anybody who wants to see what is there. Only the
-    // server's own certificate tells the difference.
+    // Anyone can point a name to a private address. Only the server's own certificate proves that it is there.
     let refused = stranger.send(request()).await;
     assert!(matches!(refused, Err(HttpError::Blocked(Blocked::Unproven))), "{refused:?}");
     let home = format!("mcp.test [127.0.0.1:{port}]");
-    assert_eq!(*seen.lock().unwrap(), [home.as_str()], "the neighbour was left alone");
+    assert_eq!(*seen.lock().unwrap(), [home.as_str()], "no connection to the neighbour");
 
     let connections = Connections::default();
     let seen = connections.clone();
-    let known = ReqwestClient::trusting(&[root]).unwrap();
+    let known = http_client(&[root]).unwrap();
     let known = known.with_resolver(Arc::new(Names(names()))).on_connect(Arc::new(
         move |host, addresses| seen.lock().unwrap().push(format!("{host} {addresses:?}")),
     ));
     let refused = known.send(request()).await;
-    // Nobody listens there, but it was allowed to look.
+    // Nothing listens there, but the connection was allowed.
     assert!(matches!(refused, Err(HttpError::Unreachable(_))), "{refused:?}");
     assert_eq!(*connections.lock().unwrap(), [home.as_str(), "as.test [127.0.0.1:1]"]);
 }
 
 #[tokio::test]
-async fn a_login_that_leads_inside_ends_before_a_connection_is_made() {
+async fn login_with_private_urls_fails_before_a_connection() {
     let ip = |text: &str| text.parse::<IpAddr>().unwrap();
-    // The MCP server is on this machine; its metadata points at the cloud's metadata service and at a
-    // neighbour of the machine.
+    // The MCP server is on this machine; its challenge points to the cloud's metadata service and to private
+    // addresses.
     for target in ["https://169.254.169.254/", "https://10.1.2.3/", "https://inside.test/"] {
         let challenge = format!(
             "HTTP/1.1 401 Unauthorized\r\nwww-authenticate: Bearer \
@@ -194,16 +202,16 @@ async fn a_login_that_leads_inside_ends_before_a_connection_is_made() {
         let (client, connections) = client(vec![("inside.test", ip("192.168.7.7"))]);
         let vault = Arc::new(Vault::in_memory(OnEvent::default()));
         let auth = OAuth::new(OAuthOptions::new(&server, vault, Arc::new(client)));
-        let nobody = Paste::new(Arc::new(|_| panic!("nobody should be asked")));
-        let error = auth.login(&nobody).await.unwrap_err();
+        let no_user = Paste::new(Arc::new(|_| panic!("the user was prompted")));
+        let error = auth.login(&no_user).await.unwrap_err();
         assert!(matches!(error, LoginError::Blocked { .. }), "{target}: {error}");
-        // Only the server itself was connected to.
+        // Only the MCP server was connected to.
         assert_eq!(connections.lock().unwrap().len(), 1, "{target}");
     }
 }
 
 #[tokio::test]
-async fn a_certificate_is_checked_and_a_company_can_add_its_own() {
+async fn certificates_are_checked_and_extra_roots_are_trusted() {
     let (port, root) = serve_tls("localhost").await;
     let here = || vec![("localhost", "127.0.0.1".parse::<IpAddr>().unwrap())];
     let url = format!("https://localhost:{port}/");
@@ -211,26 +219,26 @@ async fn a_certificate_is_checked_and_a_company_can_add_its_own() {
     let refused = stranger.send(get(&url, &url)).await;
     assert!(matches!(refused, Err(HttpError::Unreachable(_))), "{refused:?}");
 
-    let trusting = ReqwestClient::trusting(&[root]).unwrap();
+    let trusting = http_client(&[root]).unwrap();
     let trusting = trusting.with_resolver(Arc::new(Names(here())));
-    let answer = trusting.send(get(&url, &url)).await.unwrap();
-    assert_eq!(answer.body.as_slice(), b"hi");
-    assert!(ReqwestClient::trusting(&[b"-----BEGIN CERTIFICATE-----\nx".to_vec()]).is_err());
+    let response = trusting.send(get(&url, &url)).await.unwrap();
+    assert_eq!(response.body.as_slice(), b"hi");
+    assert!(http_client(&[b"-----BEGIN CERTIFICATE-----\nx".to_vec()]).is_err());
 }
 
 #[tokio::test]
-async fn a_server_whose_name_moves_to_this_machine_reaches_nothing_on_it() {
-    // The name was public when the transport spoke to it. Its owner has changed that since.
+async fn rebound_server_name_does_not_reach_this_machine() {
+    // The name was public when the transport connected, and its owner has changed it since (DNS rebinding).
     let (client, connections) = client(vec![("evil.test", "127.0.0.1".parse().unwrap())]);
     let vault = Arc::new(Vault::in_memory(OnEvent::default()));
     let mut options = OAuthOptions::new("https://evil.test/mcp", vault, Arc::new(client));
-    options.interact = Some(Arc::new(Paste::new(Arc::new(|_| panic!("nobody should be asked")))));
+    options.interact = Some(Arc::new(Paste::new(Arc::new(|_| panic!("the user was prompted")))));
     let auth = OAuth::new(options);
     for target in ["http://127.0.0.1:9/admin", "http://localhost:9/", "https://[::1]:9/"] {
         let mut challenge = Challenge::new(401, "https://evil.test/mcp");
         challenge.read(&format!("Bearer resource_metadata=\"{target}\""));
         let told = auth.challenged(&challenge).await.unwrap_err();
-        assert!(told.message.contains("was not asked"), "{target}: {told}");
+        assert!(told.message.contains("was not sent"), "{target}: {told}");
     }
     assert!(connections.lock().unwrap().is_empty());
 }

@@ -1,4 +1,4 @@
-//! The scripted world, and a host that lives in it.
+//! The scripted servers, and a host that uses them.
 
 pub(crate) mod authority;
 pub(crate) mod socket;
@@ -12,8 +12,13 @@ use std::{
     },
 };
 
-use mcp_auth::{InteractError, OAuth, OAuthOptions, OnEvent, Paste, Secret, Vault};
-use mcp_transport::{AuthFailure, Authorize, Challenge, Target};
+use mcp_auth::{
+    InteractError, OAuth, OAuthOptions, OnEvent, Secret, interact::Paste, store::Vault,
+};
+use mcp_transport::{
+    Authorize,
+    auth::{AuthFailure, Challenge, Target},
+};
 use url::Url;
 
 pub(crate) use self::world::{Reply, World};
@@ -21,7 +26,7 @@ pub(crate) use self::world::{Reply, World};
 pub(crate) const SERVER: &str = "https://mcp.test/mcp";
 pub(crate) const ISSUER: &str = "https://as.test";
 
-/// A host with one server: what a transport would do with an [`Authorize`].
+/// A host with one server, which uses an [`Authorize`] like the transport does.
 pub(crate) struct Host {
     pub(crate) world: Arc<World>,
     pub(crate) auth: OAuth,
@@ -29,12 +34,12 @@ pub(crate) struct Host {
 }
 
 impl Host {
-    /// A host whose person agrees to everything.
+    /// A host whose user consents to everything.
     pub(crate) fn new(world: &Arc<World>) -> Self {
         Self::with(world, |_| {})
     }
 
-    /// The same, after `change`.
+    /// The same, with options changed by `change`.
     pub(crate) fn with(world: &Arc<World>, change: impl FnOnce(&mut OAuthOptions)) -> Self {
         let vault = Arc::new(Vault::in_memory(OnEvent::default()));
         Self::over(world, vault, change)
@@ -57,23 +62,24 @@ impl Host {
         Self::over(&self.world, self.vault.clone(), change)
     }
 
-    /// Calls the server, answering challenges like the transport does.
+    /// Calls the server, and handles challenges like the transport does.
     pub(crate) async fn call(&self) -> Result<(), AuthFailure> {
         call(&self.auth, &self.world, "list").await
     }
 
-    /// Calls a method that may need more permissions.
+    /// Calls a method that may need more scopes.
     pub(crate) async fn call_method(&self, method: &str) -> Result<(), AuthFailure> {
         call(&self.auth, &self.world, method).await
     }
 }
 
-/// What the transport does: credentials, the request, and another try for as long as it is told so.
+/// Sends a request with credentials, and repeats it after each challenge that was handled.
 pub(crate) async fn call(
     auth: &dyn Authorize,
     world: &World,
     method: &str,
 ) -> Result<(), AuthFailure> {
+    let mut was_renewed = false;
     for _ in 0..8 {
         let credentials = auth.credentials(Target::new("POST", SERVER)).await?;
         let headers: HashMap<String, String> = credentials.headers.iter().cloned().collect();
@@ -91,12 +97,18 @@ pub(crate) async fn call(
                 _ => {}
             }
         }
+        if reply.status == 401 && challenge.param("error") != Some("use_dpop_nonce") {
+            if was_renewed {
+                return Err(auth.refused_again(&challenge).await);
+            }
+            was_renewed = true;
+        }
         auth.challenged(&challenge).await?;
     }
-    panic!("the library never gave up");
+    panic!("too many retries");
 }
 
-/// A person who opens the page, agrees, and pastes where the browser ended up.
+/// Simulates a user who opens the page, consents, and pastes the redirect URL.
 pub(crate) fn browser(world: &Arc<World>) -> Paste {
     let world = world.clone();
     Paste::new(Arc::new(move |url| {
@@ -110,7 +122,7 @@ pub(crate) fn browser(world: &Arc<World>) -> Paste {
     .with_codes(Arc::new(|_| {}))
 }
 
-/// The value of a parameter in a URL or a form.
+/// Returns a parameter of a URL or a form.
 pub(crate) fn param(text: &str, name: &str) -> Option<String> {
     let query = match Url::parse(text) {
         Ok(url) => url.query().unwrap_or_default().to_owned(),
@@ -120,7 +132,7 @@ pub(crate) fn param(text: &str, name: &str) -> Option<String> {
     pairs.find(|(key, _)| key == name).map(|(_, value)| value.into_owned())
 }
 
-/// Counts how often something was asked.
+/// A counter.
 #[derive(Debug, Default)]
 pub(crate) struct Count(AtomicUsize);
 
@@ -130,5 +142,5 @@ impl Count {
     }
 }
 
-/// Something that is changed from the outside while the world turns.
+/// State that a test changes while requests run.
 pub(crate) type Knob<T> = Mutex<T>;

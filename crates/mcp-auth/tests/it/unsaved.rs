@@ -1,4 +1,4 @@
-//! Logins when the store is broken, slow, or lies: nothing is lost, and nothing is spent twice.
+//! Logins with a store that fails or writes late: no token is lost or used twice.
 
 use std::{
     mem,
@@ -10,8 +10,8 @@ use std::{
 };
 
 use mcp_auth::{
-    AuthEvent, Key, LoginError, Logout, MemoryStore, OnEvent, Secret, SecretStore, StoreError,
-    Vault,
+    AuthEvent, LoginError, Logout, OnEvent, Secret,
+    store::{Key, MemoryStore, SecretStore, StoreError, Vault},
 };
 use mcp_transport::BoxFuture;
 
@@ -20,12 +20,12 @@ use crate::support::{Host, Knob, Reply, SERVER, World, browser};
 const TOKEN: &str = "POST https://as.test/token";
 const HOUR: Duration = Duration::from_secs(3601);
 
-/// What becomes of a write.
+/// The outcome of a write.
 #[derive(Clone, Copy, Debug)]
 enum Writes {
     Kept,
     Lost,
-    /// Reported as failed, and carried out when the test says so.
+    /// Reported as failed, and carried out later by the test.
     Late,
 }
 
@@ -79,7 +79,7 @@ impl SecretStore for Unreliable {
     }
 }
 
-/// A host over this store that has logged in and cannot ask anybody again.
+/// A host with this store that has logged in and cannot prompt the user again.
 async fn logged_in(world: &Arc<World>, store: &Arc<Unreliable>) -> Host {
     let vault = Arc::new(Vault::over(store.clone(), None, OnEvent::default()));
     let host = Host::over(world, vault, |options| options.interact = None);
@@ -88,7 +88,7 @@ async fn logged_in(world: &Arc<World>, store: &Arc<Unreliable>) -> Host {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_login_that_cannot_be_stored_is_renewed_until_the_end_of_the_process() {
+async fn login_that_cannot_be_stored_is_renewed_until_the_process_ends() {
     let world = Arc::new(World::new());
     let store = Unreliable::new(Writes::Lost);
     let host = logged_in(&world, &store).await;
@@ -97,7 +97,7 @@ async fn a_login_that_cannot_be_stored_is_renewed_until_the_end_of_the_process()
         host.call().await.unwrap();
         assert_eq!(world.asked(TOKEN), 1 + renewals);
     }
-    // Refused instead of over.
+    // Rejected instead of expired.
     world.authority(|authority| authority.tokens.clear());
     host.call().await.unwrap();
     assert!(host.auth.is_logged_in().await.unwrap());
@@ -110,7 +110,7 @@ async fn a_login_that_cannot_be_stored_is_renewed_until_the_end_of_the_process()
 }
 
 #[tokio::test]
-async fn a_new_login_that_is_refused_at_once_is_renewed_though_it_is_not_stored() {
+async fn new_login_is_renewed_after_a_rejection_though_it_is_not_stored() {
     let world = Arc::new(World::new());
     let host = logged_in(&world, &Unreliable::new(Writes::Lost)).await;
     world.authority(|authority| authority.tokens.clear());
@@ -119,11 +119,11 @@ async fn a_new_login_that_is_refused_at_once_is_renewed_though_it_is_not_stored(
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_login_is_kept_where_no_lock_can_be_made() {
+async fn login_is_kept_in_memory_if_no_lock_can_be_taken() {
     let world = Arc::new(World::new());
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("auth");
-    // A file where the folder should be.
+    // A file at the path of the folder.
     std::fs::write(&path, "").unwrap();
     let told = Arc::new(Knob::new(0));
     let count = told.clone();
@@ -138,14 +138,14 @@ async fn a_login_is_kept_where_no_lock_can_be_made() {
         tokio::time::advance(HOUR).await;
         host.call().await.unwrap();
     }
-    // Somebody else's login may be renewed under a lock only.
+    // The stored login of another process is renewed only under a lock.
     let asked = world.asked(TOKEN);
     host.twin(|options| options.interact = None).call().await.unwrap_err();
     assert_eq!(world.asked(TOKEN), asked);
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_write_that_comes_late_brings_no_spent_token_back() {
+async fn late_write_does_not_restore_a_used_refresh_token() {
     for last in [Writes::Lost, Writes::Kept] {
         let world = Arc::new(World::new());
         let store = Unreliable::new(Writes::Kept);
@@ -156,7 +156,7 @@ async fn a_write_that_comes_late_brings_no_spent_token_back() {
         store.turn(last);
         tokio::time::advance(HOUR).await;
         host.call().await.unwrap();
-        // Somebody answers the keyring's prompt at last.
+        // The user responds to the keyring's prompt late.
         store.carry_out().await;
         store.turn(Writes::Kept);
         for _ in 0..2 {
@@ -168,7 +168,7 @@ async fn a_write_that_comes_late_brings_no_spent_token_back() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_logout_elsewhere_ends_a_login_that_was_stored_after_all() {
+async fn logout_in_another_process_ends_a_login_that_was_stored_late() {
     let world = Arc::new(World::new());
     let store = Unreliable::new(Writes::Lost);
     let host = logged_in(&world, &store).await;
@@ -181,7 +181,7 @@ async fn a_logout_elsewhere_ends_a_login_that_was_stored_after_all() {
     assert_eq!(world.look(|authority| authority.double_spends), 0);
 }
 
-/// A store that does not work while it is broken.
+/// A store that fails while it is broken.
 #[derive(Debug, Default)]
 struct Fragile {
     inner: MemoryStore,
@@ -223,7 +223,7 @@ impl SecretStore for Fragile {
 }
 
 #[tokio::test(start_paused = true)]
-async fn tokens_that_cannot_be_stored_work_and_are_stored_later() {
+async fn tokens_that_cannot_be_stored_are_used_and_stored_later() {
     let world = Arc::new(World::new());
     let told = Arc::new(Knob::new(Vec::new()));
     let events = told.clone();
@@ -233,7 +233,7 @@ async fn tokens_that_cannot_be_stored_work_and_are_stored_later() {
     let host = Host::over(&world, vault, |options| options.interact = None);
     host.auth.login(&browser(&world)).await.unwrap();
 
-    // The disk is full, or the keyring locked, for three renewals in a row.
+    // For example a full disk or a locked keyring, for three renewals in a row.
     store.is_broken.store(true, Ordering::SeqCst);
     host.auth.login(&browser(&world)).await.unwrap();
     for _ in 0..3 {
@@ -251,7 +251,7 @@ async fn tokens_that_cannot_be_stored_work_and_are_stored_later() {
 }
 
 #[tokio::test]
-async fn a_store_that_fails_matters_only_where_a_login_is_wanted() {
+async fn failed_store_is_reported_only_if_the_server_requires_a_login() {
     let world = Arc::new(World::new());
     let store = Arc::new(Fragile::default());
     store.is_broken.store(true, Ordering::SeqCst);
@@ -264,7 +264,7 @@ async fn a_store_that_fails_matters_only_where_a_login_is_wanted() {
 }
 
 #[tokio::test]
-async fn a_logout_works_where_no_lock_can_be_made() {
+async fn logout_succeeds_if_no_lock_can_be_taken() {
     let world = Arc::new(World::new());
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("auth");
@@ -273,7 +273,7 @@ async fn a_logout_works_where_no_lock_can_be_made() {
     let host = Host::over(&world, vault, |options| options.interact = None);
     host.auth.login(&browser(&world)).await.unwrap();
     assert!(!store.list().await.unwrap().is_empty());
-    // The folder of the locks is gone, and a file is in its place.
+    // Replace the folder of the locks with a file.
     std::fs::remove_dir_all(&path).unwrap();
     std::fs::write(&path, "").unwrap();
     assert_eq!(host.auth.logout().await.unwrap(), Logout::Revoked);
@@ -284,7 +284,7 @@ async fn a_logout_works_where_no_lock_can_be_made() {
 }
 
 #[tokio::test]
-async fn a_logout_whose_store_fails_says_so_and_still_revokes() {
+async fn logout_with_a_failed_store_reports_it_and_revokes_the_tokens() {
     let world = Arc::new(World::new());
     let store = Arc::new(Fragile::default());
     store.is_broken.store(true, Ordering::SeqCst);
@@ -293,12 +293,12 @@ async fn a_logout_whose_store_fails_says_so_and_still_revokes() {
     host.auth.login(&browser(&world)).await.unwrap();
     let error = host.auth.logout().await.unwrap_err();
     assert!(matches!(error, LoginError::Store(StoreError::Locked)), "{error}");
-    assert!(world.look(|authority| authority.tokens.is_empty()), "nothing was revoked");
+    assert!(world.look(|authority| authority.tokens.is_empty()), "tokens were not revoked");
     host.call().await.unwrap_err();
 }
 
 #[tokio::test]
-async fn a_login_that_nothing_renews_is_told_to_end_with_the_process() {
+async fn login_without_a_refresh_token_is_reported_as_not_stored() {
     let world = Arc::new(World::new());
     world.authority(|authority| authority.gives_refresh = false);
     let told = Arc::new(Knob::new(Vec::new()));
@@ -311,7 +311,7 @@ async fn a_login_that_nothing_renews_is_told_to_end_with_the_process() {
     let vault = Arc::new(Vault::in_memory(on_event));
     let host = Host::over(&world, vault, |options| options.interact = None);
     host.auth.login(&browser(&world)).await.unwrap();
-    assert_eq!(*told.lock().unwrap(), ["the server gave nothing to renew it with"]);
+    assert_eq!(*told.lock().unwrap(), ["the server issued no refresh token"]);
     host.call().await.unwrap();
     assert!(!host.twin(|_| {}).auth.is_logged_in().await.unwrap());
 }

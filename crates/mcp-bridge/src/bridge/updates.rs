@@ -1,4 +1,4 @@
-//! Changes of resources, through every reconnect.
+//! Resource updates that survive reconnects.
 
 use std::{
     collections::VecDeque,
@@ -7,23 +7,25 @@ use std::{
     time::Duration,
 };
 
-use mcp_client::{CallError, Client, ListenFilter, ServerEvent, Subscription};
+use mcp_client::{CallError, Client, ServerEvent, Subscription, request::ListenFilter};
 
-use super::core::Core;
-use crate::server::{Listening, Server};
+use crate::{
+    directory::Directory,
+    server::{Listening, Server},
+};
 
-/// How long to wait before a connected server that would not listen is asked again.
-const AGAIN: Duration = Duration::from_secs(5);
-/// How long another server of the same name may take to follow one that is taken away.
-const SUCCESSION: Duration = Duration::from_secs(2);
+/// The delay before a connected server that refused a subscription is asked again.
+const RETRY_DELAY: Duration = Duration::from_secs(5);
+/// How long to wait for a server of the same name after one was removed.
+const REPLACEMENT_WAIT: Duration = Duration::from_secs(2);
 
-/// Changes of some resources of one server.
+/// A stream of changes to some resources of one server.
 ///
-/// It outlives connections: when the server is back, it is asked again, and since nobody knows what
-/// happened meanwhile, everything counts as changed. As long as it lives the server is not stopped as idle.
+/// It survives reconnects by subscribing again. Changes during the gap are unknown, so after a reconnect every resource
+/// is reported as changed. While this value exists, the server is not stopped as idle.
 ///
 /// ```no_run
-/// # async fn example(bridge: mcp_bridge::Bridge) -> Result<(), mcp_client::CallError> {
+/// # async fn example(bridge: mcp_bridge::Bridge) -> Result<(), mcp_bridge::error::OfferError> {
 /// let mut updates = bridge.subscribe("notes", vec!["note://today".into()]).await?;
 /// while let Some(uri) = updates.next().await {
 ///     println!("{uri} changed");
@@ -31,11 +33,11 @@ const SUCCESSION: Duration = Duration::from_secs(2);
 /// # Ok(()) }
 /// ```
 pub struct ResourceUpdates {
-    core: Weak<Core>,
+    directory: Weak<Directory>,
     server: Arc<str>,
     uris: Vec<String>,
     open: Option<Open>,
-    /// Changes that are known and have not been told.
+    /// Changes that are known and not yet returned.
     changed: VecDeque<String>,
 }
 
@@ -45,20 +47,20 @@ struct Open {
 }
 
 impl ResourceUpdates {
-    /// Subscribes to `uris`, starting the server if need be.
+    /// Subscribes to `uris`, starting the server if needed.
     pub(super) async fn open(
-        core: &Arc<Core>,
+        directory: &Arc<Directory>,
         server: &Arc<Server>,
         uris: Vec<String>,
     ) -> Result<Self, CallError> {
         let client = server.ready_client().await?;
         let open = listen(server, &client, &uris).await?;
-        let core = Arc::downgrade(core);
+        let directory = Arc::downgrade(directory);
         let (server, changed) = (server.name.clone(), VecDeque::new());
-        Ok(Self { core, server, uris, open: Some(open), changed })
+        Ok(Self { directory, server, uris, open: Some(open), changed })
     }
 
-    /// The next resource that changed; `None` when the bridge no longer has the server, or has been shut down.
+    /// Returns the next changed resource, or `None` once the server was removed or the bridge was shut down.
     ///
     /// # Cancel safety
     /// No change is lost.
@@ -74,7 +76,7 @@ impl ResourceUpdates {
             };
             match open.subscription.next().await {
                 Some(ServerEvent::ResourceUpdated { uri }) => return Some(uri),
-                // One of those that were dropped may have been any of them.
+                // The dropped events may have concerned any of the resources.
                 Some(ServerEvent::Missed(_)) => self.changed.extend(self.uris.iter().cloned()),
                 Some(_) => {}
                 None => self.open = None,
@@ -82,21 +84,21 @@ impl ResourceUpdates {
         }
     }
 
-    /// Waits until the server, or another one of its name, is connected and agrees.
+    /// Waits until the server, or another one of its name, is connected and accepts the subscription.
     async fn reopened(&self) -> Option<Open> {
         let mut is_missed = false;
         loop {
-            let server = self.core.upgrade()?.server(&self.server);
-            let Some(server) = server.filter(|server| !server.is_over()) else {
-                // Taken away, or about to be followed by another of its name.
+            let server = self.directory.upgrade()?.server(&self.server);
+            let Some(server) = server.filter(|server| !server.is_stopped_for_good()) else {
+                // The server was removed, or is about to be replaced by another of the same name.
                 if std::mem::replace(&mut is_missed, true) {
                     return None;
                 }
-                tokio::time::sleep(SUCCESSION).await;
+                tokio::time::sleep(REPLACEMENT_WAIT).await;
                 continue;
             };
             is_missed = false;
-            // Before looking: what changes meanwhile is heard.
+            // Watch before looking, so that no change in between is missed.
             let mut status = server.watch();
             let client = server.client();
             if let Some(client) = &client
@@ -104,12 +106,12 @@ impl ResourceUpdates {
             {
                 return Some(open);
             }
-            // Not held while waiting: a server that is taken away must be able to go.
+            // Not held while waiting, so that a removed server can be dropped.
             drop(server);
             if client.is_some() {
-                let _ = tokio::time::timeout(AGAIN, status.changed()).await;
+                let _ = tokio::time::timeout(RETRY_DELAY, status.changed()).await;
             } else {
-                // An error means that it is gone, which the next look will tell.
+                // An error means that the server was removed; the next iteration handles that.
                 let _ = status.changed().await;
             }
         }

@@ -1,35 +1,33 @@
-//! Calling a server's tool.
+//! Calls of server tools: waiting for the connection, retries, and failures as outcomes.
 
 use std::{sync::Arc, sync::Weak, time::Duration};
 
 use futures_core::future::BoxFuture;
 use mcp_client::{
-    CallError, CallOptions, CallToolResult, Client, ClientCapabilities, Delivery, ErrorClass,
-    Handler as _, RawJson,
+    CallError, CallOptions, CallToolResult, Client, ClientCapabilities, Delivery, Handler as _,
+    RawJson,
+    diagnostics::{ErrorClass, FailureCause},
+    rpc::{Failure, ShapeError},
 };
+use mcp_tool::{CallContext, FailureKind, Note, Tool, ToolOutcome, ToolSpec};
+use mcp_types::error_code;
+use tokio::time::Instant;
+use tracing::Instrument;
 
-use super::Server;
-use crate::{
-    context::CallContext,
-    envelope,
-    events::Event,
-    hygiene::clean,
-    lifecycle::Fact,
-    outcome::{FailureKind, Note, ToolOutcome},
-    serve::MISSING_CAPABILITY,
-    status::ServerState,
-    tool::{Tool, ToolSpec},
-};
+use super::{Server, explain};
+use crate::{events::Event, lifecycle::Fact, options::Retry, output, sanitize::clean, trace};
 
-/// The waits before a second and a third try.
-const RETRIES: [Duration; 2] = [Duration::from_millis(200), Duration::from_secs(1)];
 const TRACE_PARENT: &str = "traceparent";
+const TRACE_STATE: &str = "tracestate";
+/// The prefix of `_meta` keys that the protocol reserves.
+/// See <https://modelcontextprotocol.io/specification/2025-11-25/basic>.
+const RESERVED: &str = "io.modelcontextprotocol/";
 
 /// A tool of a server.
 pub(crate) struct Bridged {
     spec: ToolSpec,
     tool: Arc<str>,
-    /// The server knows its tools, so they must not keep it.
+    /// Weak, because the server owns its tools.
     server: Weak<Server>,
 }
 
@@ -58,53 +56,73 @@ impl Tool for Bridged {
 impl Server {
     async fn call(&self, tool: &Bridged, arguments: RawJson, context: CallContext) -> ToolOutcome {
         let _in_flight = self.begin();
-        let (mut failures, mut waited) = (0, Duration::ZERO);
+        let (began, mut failures, mut waited) = (Instant::now(), 0, Duration::ZERO);
         loop {
             let (client, connection) = match self.ready_connection(&context).await {
                 Ok(ready) => ready,
                 Err(outcome) => return outcome,
             };
-            if let Some(outcome) = self.stale(tool) {
-                return outcome;
-            }
             let error = match self.try_call(&client, tool, &arguments, &context).await {
                 Ok(result) => {
-                    let mut outcome = envelope::outcome(result);
+                    let read = if context.verbatim { output::verbatim } else { output::outcome };
+                    let mut outcome = read(result);
                     if failures > 0 {
                         outcome.notes.push(Note::Retried { failures, waited });
                     }
-                    return outcome;
+                    return self.with_change_note(tool, outcome);
                 }
                 Err(error) => error,
             };
-            match (&error, error.class()) {
-                (CallError::TimedOut { .. }, _) => self.tell(Fact::Doubted),
-                (_, ErrorClass::Session) => self.tell(Fact::SessionLost { connection }),
-                (_, ErrorClass::Auth) if self.live().login.is_some() => {
-                    self.tell(Fact::LoginRefused);
-                }
-                _ => {}
-            }
-            let delay = RETRIES.get(failures as usize).filter(|_| may_retry(&error, &tool.spec));
-            let Some(delay) = delay.map(|delay| error.retry_after().unwrap_or(*delay)) else {
-                return self.failed(&error);
+            self.report_failure(&error, connection);
+            let left = context.total_timeout.map(|total| total.saturating_sub(began.elapsed()));
+            let delay = self.retry_delay(&error, &tool.spec, failures);
+            let Some(delay) = delay.filter(|delay| left.is_none_or(|left| *delay < left)) else {
+                return self.with_change_note(tool, self.failed(&error));
             };
-            // A connection that is gone is not waited for: that is the next call's business.
-            let is_up = self.client().is_some();
-            if delay > RETRIES[1] * 2 || !is_up && self.queue_limit().is_none() {
-                return self.failed(&error);
-            }
             failures += 1;
-            if let Some(core) = self.core.upgrade() {
-                core.bus.tell(Event::Retried { tool: tool.spec.name.as_str().into(), failures });
+            if let Some(hub) = self.hub.upgrade() {
+                hub.bus.tell(Event::Retried { tool: tool.spec.name.as_str().into(), failures });
             }
             tokio::time::sleep(delay).await;
             waited += delay;
         }
     }
 
-    /// The open connection. Wakes a server that rests, and waits for one that is starting; one that is
-    /// down is waited for only if the host wants that.
+    /// Reports to the supervisor what a failed call reveals about its connection.
+    fn report_failure(&self, error: &CallError, connection: u64) {
+        let is_cut_off = matches!(
+            error.cause(),
+            FailureCause::Refused
+                | FailureCause::CutOff
+                | FailureCause::Unreachable
+                | FailureCause::UnknownHost
+        );
+        match (error, error.class()) {
+            (CallError::Failed { failure: Failure::TimedOut(_), .. }, _) => {
+                self.tell(Fact::CallTimedOut);
+            }
+            (_, ErrorClass::Session) => self.tell(Fact::SessionLost { connection }),
+            (_, ErrorClass::Auth) if self.live().login.is_some() => self.tell(Fact::LoginRefused),
+            // A remote process may be gone although no connection was closed, so let the supervisor ping it.
+            _ if is_cut_off => self.tell(Fact::CallTimedOut),
+            _ => {}
+        }
+    }
+
+    /// The delay before the next attempt. `None`: no retry.
+    fn retry_delay(&self, error: &CallError, spec: &ToolSpec, failures: u32) -> Option<Duration> {
+        let hub = self.hub.upgrade()?;
+        let retry = &hub.options.retry;
+        let delay = *retry.delays.get(failures as usize)?;
+        let longest = retry.delays.iter().max().copied().unwrap_or_default() * 2;
+        let delay = error.retry_after().unwrap_or(delay);
+        // A lost connection is not waited for; the next call does that if the host queues calls.
+        let is_up = self.client().is_some() || hub.options.queue_while_down.is_some();
+        (is_up && delay <= longest && may_retry(error, spec, retry)).then_some(delay)
+    }
+
+    /// Returns the open connection. Starts an idle server, and waits for one that is starting. A server that is
+    /// down is waited for only if the host queues calls.
     pub(crate) async fn ready(&self, context: &CallContext) -> Result<Client, ToolOutcome> {
         self.ready_connection(context).await.map(|(client, _)| client)
     }
@@ -113,12 +131,9 @@ impl Server {
         if let Some(ready) = self.connection() {
             return Ok(ready);
         }
-        let core = self.core.upgrade();
-        let start_limit = core.as_ref().map_or(Duration::ZERO, |core| core.options.start_limit);
-        drop(core);
-        if self.is_coming_up() {
+        if self.is_starting() {
             self.tell(Fact::Wanted);
-            self.settled(context.total_timeout.unwrap_or(start_limit), false).await;
+            self.settled(context.total_timeout.unwrap_or_else(|| self.start_limit()), false).await;
         } else if let Some(limit) = self.queue_limit() {
             self.settled(limit, true).await;
         }
@@ -126,34 +141,25 @@ impl Server {
     }
 
     fn queue_limit(&self) -> Option<Duration> {
-        self.core.upgrade()?.options.queue_while_down
+        self.hub.upgrade()?.options.queue_while_down
     }
 
     fn not_ready(&self) -> ToolOutcome {
         let status = self.status();
-        if status.state == ServerState::NeedsAuth {
-            let text = format!("authentication failed: mcp server {} needs a login", self.name);
+        if status.state.needs_login() {
+            let step = explain::login_step(self);
+            let text = format!("authentication failed: mcp server {}: {step}", self.name);
             return ToolOutcome::failed(FailureKind::Auth, Delivery::NotSent, text);
         }
         unavailable(&self.name, "", Delivery::NotSent)
     }
 
-    /// Says so if the tool is not what it was when its handle was given out.
-    fn stale(&self, tool: &Bridged) -> Option<ToolOutcome> {
-        let live = self.live();
-        let text = match live.hashes.get(&tool.tool) {
-            Some(hash) if *hash == tool.spec.hash => return None,
-            Some(_) => format!(
-                "definition changed: {} is no longer what it was when this turn began; look at it again before calling it",
-                tool.spec.name
-            ),
-            None => format!(
-                "definition changed: mcp server {} no longer has the tool {}",
-                self.name, tool.spec.name
-            ),
-        };
-        let kind = FailureKind::DefinitionChanged;
-        Some(ToolOutcome::failed(kind, Delivery::NotSent, text))
+    /// Adds a note to the outcome if the tool's definition has changed since the caller got its handle.
+    fn with_change_note(&self, tool: &Bridged, mut outcome: ToolOutcome) -> ToolOutcome {
+        if self.live().hashes.get(&tool.tool) != Some(&tool.spec.hash) {
+            outcome.notes.push(Note::DefinitionChanged);
+        }
+        outcome
     }
 
     async fn try_call(
@@ -167,43 +173,51 @@ impl Server {
         options.idle_timeout = context.idle_timeout;
         options.total_timeout = context.total_timeout;
         options.on_progress.clone_from(&context.on_progress);
-        // A server that is told so with every call need not ask what nobody will answer.
+        // Declare only what both handlers support, so that the server does not send requests that would be
+        // declined.
         if let Some(owner) = &context.owner {
             let (owners, hosts) = (owner.capabilities(), self.router.capabilities());
             options.offers = (owners != hosts).then(|| common(owners, &hosts));
         }
-        if let Some(parent) = context.trace_parent {
-            let value =
-                RawJson::encode(&parent.child().to_string()).map_err(CallError::Unsendable)?;
-            options.meta.push((TRACE_PARENT.into(), value));
-        }
+        options.meta = meta(context).map_err(CallError::Unsendable)?;
         let call = client.call_tool_raw(&tool.tool, arguments.clone()).with(options);
-        self.router.on_behalf(context.owner.clone(), call.into_future()).await
+        let (owner, on_log) = (context.owner.clone(), context.on_log.clone());
+        let span = trace::tools_call(&self.name, &tool.tool, client);
+        let call = call.into_future().instrument(span.clone());
+        let result = self.router.on_behalf(owner, on_log, call).await;
+        trace::finish_call(&span, &result);
+        result
     }
 
-    /// A failure in words for the model: what to do about it, and nothing it should not see.
+    /// Converts a failed call into an outcome for the model, without text that it must not see.
     fn failed(&self, error: &CallError) -> ToolOutcome {
         let delivery = error.delivery();
         let why = clean(&error.to_string(), 500).text;
-        tracing::debug!(server = %self.name, why, "a call failed on its way");
-        let (kind, text) = match error {
-            _ if error.class() == ErrorClass::Auth => {
-                (FailureKind::Auth, "authentication failed".to_owned())
-            }
-            CallError::TimedOut { .. } => (FailureKind::TimedOut, error.to_string()),
-            CallError::Closed { .. } => return unavailable(&self.name, "", delivery),
-            CallError::Lost(loss) => return self.lost(loss.class, delivery),
-            CallError::TooManyCalls { .. } => (FailureKind::Unavailable, error.to_string()),
-            CallError::TooLarge { .. } => (FailureKind::TooLarge, error.to_string()),
-            CallError::Shape { .. } => (FailureKind::InvalidResult, error.to_string()),
-            CallError::Unsendable(_) => (FailureKind::InvalidArguments, error.to_string()),
-            CallError::Cancelled => (FailureKind::Cancelled, error.to_string()),
-            CallError::Declined(_) => (FailureKind::Denied, error.to_string()),
-            _ => (FailureKind::Rejected, error.to_string()),
+        tracing::debug!(server = %self.name, why, "tool call failed");
+        let kind = match error {
+            _ if error.class() == ErrorClass::Auth => FailureKind::Auth,
+            CallError::Failed { failure, .. } => match failure {
+                Failure::TimedOut(_) => FailureKind::TimedOut,
+                Failure::Closed(_) => return unavailable(&self.name, "", delivery),
+                Failure::Lost(loss) => return self.lost(loss.class, delivery),
+                Failure::Refused(_) => FailureKind::Unavailable,
+                Failure::TooLarge { .. } => FailureKind::TooLarge,
+                Failure::Malformed(_) => FailureKind::InvalidResult,
+                Failure::Cancelled => FailureKind::Cancelled,
+                _ => FailureKind::Rejected,
+            },
+            CallError::Unsendable(_) => FailureKind::InvalidArguments,
+            CallError::Declined(_) => FailureKind::Denied,
+            _ => FailureKind::Rejected,
+        };
+        let text = match kind {
+            FailureKind::Auth => "authentication failed".to_owned(),
+            _ => error.to_string(),
         };
         let mut outcome = ToolOutcome::failed(kind, delivery, clean(&text, 2_000).text);
-        if let (CallError::Rejected(object), Some(failure)) = (error, &mut outcome.failure)
-            && object.code == MISSING_CAPABILITY
+        if let (CallError::Failed { failure: Failure::Rejected(object), .. }, Some(failure)) =
+            (error, &mut outcome.failure)
+            && object.code == error_code::MISSING_CAPABILITY
         {
             let data = object.data.as_ref().and_then(|data| data.get("requiredCapabilities"));
             failure.missing = data.map(|required| required.detached());
@@ -211,7 +225,8 @@ impl Server {
         outcome
     }
 
-    /// A call that its link lost. Why is for people, and may be in words that are not for a model.
+    /// The outcome of a call that was lost in the transport. The reason is for users; it may contain text that
+    /// a model must not see.
     fn lost(&self, class: ErrorClass, delivery: Delivery) -> ToolOutcome {
         match (class, delivery) {
             (ErrorClass::Session, _) => {
@@ -220,7 +235,7 @@ impl Server {
             (ErrorClass::Permanent, Delivery::NotSent) => {
                 unavailable(&self.name, "it does not take this call", delivery)
             }
-            // Something came back.
+            // A response arrived, but it was unusable.
             (ErrorClass::Permanent, _) => {
                 let text = format!(
                     "mcp server {} gave no answer that can be read; the call may have been carried out",
@@ -234,7 +249,24 @@ impl Server {
     }
 }
 
-/// What both offer. Extensions are the connection's.
+/// The `_meta` members of a call: those of the context, and its trace context unchanged.
+fn meta(context: &CallContext) -> Result<Vec<(String, RawJson)>, ShapeError> {
+    let own = context.meta.iter().flat_map(RawJson::members);
+    let mut meta: Vec<_> = own.filter(|(name, _)| !name.starts_with(RESERVED)).collect();
+    let trace = [
+        (TRACE_PARENT, context.trace_parent.map(|parent| parent.to_string())),
+        (TRACE_STATE, context.trace_state.clone()),
+    ];
+    for (name, value) in trace {
+        if let Some(value) = value {
+            meta.retain(|(known, _)| known != name);
+            meta.push((name.into(), RawJson::encode(&value)?));
+        }
+    }
+    Ok(meta)
+}
+
+/// The capabilities that both declare. Extensions are those of the connection.
 fn common(owners: ClientCapabilities, hosts: &ClientCapabilities) -> ClientCapabilities {
     let mut both = owners;
     both.elicitation_form &= hosts.elicitation_form;
@@ -261,12 +293,16 @@ fn unavailable(server: &str, why: &str, delivery: Delivery) -> ToolOutcome {
     ToolOutcome::failed(FailureKind::Unavailable, delivery, text)
 }
 
-/// Only what is safe: what was never sent, and what does no harm twice on the word of somebody trusted.
-fn may_retry(error: &CallError, spec: &ToolSpec) -> bool {
-    if matches!(error, CallError::TimedOut { .. } | CallError::Cancelled)
-        || error.class() != ErrorClass::Transient
-    {
-        return false;
+/// Whether a retry is safe: the call was never sent, or a trusted server declares the tool idempotent or
+/// read-only.
+fn may_retry(error: &CallError, spec: &ToolSpec, retry: &Retry) -> bool {
+    let is_trusted_and = |harmless: bool| spec.hints.trusted && harmless;
+    match error {
+        CallError::Failed { failure: Failure::TimedOut(_), .. } => {
+            retry.timeouts && is_trusted_and(spec.hints.is_read_only())
+        }
+        CallError::Failed { failure: Failure::Cancelled, .. } => false,
+        _ if error.class() != ErrorClass::Transient => false,
+        _ => error.delivery() == Delivery::NotSent || is_trusted_and(spec.hints.is_idempotent()),
     }
-    error.delivery() == Delivery::NotSent || spec.hints.trusted && spec.hints.is_idempotent()
 }

@@ -1,24 +1,27 @@
-//! What is kept of a failure, for whoever asks why.
+//! Records of failures, for explanations.
 
 use std::sync::Arc;
 
-use mcp_client::{CallError, CloseReport, Diagnostics, ErrorClass, HandshakeError, Trouble};
+use mcp_client::{
+    CallError, HandshakeError,
+    diagnostics::{CloseReport, Diagnostics, ErrorClass, FailureCause},
+};
 use mcp_transport::ConnectError;
 
-use crate::hygiene::clean;
+use crate::sanitize::clean;
 
-/// One failure: enough to explain it later.
+/// One failure of a server.
 #[derive(Clone, Debug)]
 pub(crate) struct FailureRecord {
-    /// What we were doing.
+    /// The operation that failed.
     pub(crate) phase: &'static str,
     pub(crate) class: ErrorClass,
-    pub(crate) trouble: Trouble,
-    /// One line, cleaned.
+    pub(crate) cause: FailureCause,
+    /// The failure in one line, sanitized.
     pub(crate) text: Arc<str>,
     pub(crate) retry_after: Option<std::time::Duration>,
     pub(crate) diagnostics: Option<Diagnostics>,
-    /// Where programs were looked for.
+    /// The directories that were searched for the program.
     pub(crate) searched: Vec<String>,
 }
 
@@ -27,7 +30,7 @@ impl FailureRecord {
         Self {
             phase,
             class,
-            trouble: Trouble::Other,
+            cause: FailureCause::Other,
             text: clean(text, 1_000).text.into(),
             retry_after: None,
             diagnostics: None,
@@ -46,8 +49,8 @@ impl FailureRecord {
         if let Some(source) = std::error::Error::source(error) {
             text = format!("{text}: {source}");
         }
-        let (trouble, retry_after) = (error.trouble(), error.retry_after());
-        Self { trouble, retry_after, searched, ..Self::new("connect", error.class(), &text) }
+        let (cause, retry_after) = (error.cause(), error.retry_after());
+        Self { cause, retry_after, searched, ..Self::new("connect", error.class(), &text) }
     }
 
     pub(crate) fn handshake(error: &HandshakeError) -> Self {
@@ -62,21 +65,22 @@ impl FailureRecord {
             | HandshakeError::Shape { phase, .. } => (*phase, None),
             _ => ("negotiation", None),
         };
-        let (trouble, retry_after) = (error.trouble(), error.retry_after());
+        let (cause, retry_after) = (error.cause(), error.retry_after());
         let failure = Self::new(phase, error.class(), &error.to_string());
-        Self { trouble, retry_after, diagnostics, ..failure }
+        Self { cause, retry_after, diagnostics, ..failure }
     }
 
     pub(crate) fn list(error: &CallError, diagnostics: Diagnostics) -> Self {
-        // A server that lists nothing now may do so in a minute, whatever it said.
+        // A failed listing is retried even if the error looks permanent, because the server may be able to list
+        // later.
         let class = match error.class() {
             ErrorClass::Auth => ErrorClass::Auth,
             _ => ErrorClass::Transient,
         };
-        let (trouble, retry_after) = (error.trouble(), error.retry_after());
+        let (cause, retry_after) = (error.cause(), error.retry_after());
         let diagnostics = Some(diagnostics);
         let failure = Self::new("tools/list", class, &error.to_string());
-        Self { trouble, retry_after, diagnostics, ..failure }
+        Self { cause, retry_after, diagnostics, ..failure }
     }
 
     pub(crate) fn closed(report: &CloseReport) -> Self {
@@ -85,7 +89,7 @@ impl FailureRecord {
             class => class,
         };
         let diagnostics = Some(report.diagnostics.clone());
-        let trouble = report.reason.trouble();
-        Self { trouble, diagnostics, ..Self::new("connected", class, &report.to_string()) }
+        let cause = report.reason.cause();
+        Self { cause, diagnostics, ..Self::new("connected", class, &report.to_string()) }
     }
 }

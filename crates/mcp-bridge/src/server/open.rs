@@ -1,27 +1,34 @@
-//! Opening a connection: its turn, the way, the handshake, the lists.
+//! Opens a connection: waits for a start slot, connects, performs the handshake and fetches the lists.
 
 use std::{sync::Arc, time::Duration};
 
 use mcp_client::{
-    Client, ClientOptions, EraChoice, ErrorClass, ListenFilter, Listing, Prompt, Subscription,
-    Tool as Listed,
+    Client, ClientOptions, EraChoice, Subscription,
+    diagnostics::ErrorClass,
+    request::ListenFilter,
+    types::{Prompt, Tool as Listed, lists::Listing},
 };
-use mcp_config::{EraPin, ServerConfig, Transport};
-use mcp_transport::Locality;
+use mcp_config::{ServerConfig, Transport, model::EraPin};
+use mcp_transport::{Connect, Locality};
+use mcp_types::method;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tracing::Instrument;
 
 use super::{Server, failure::FailureRecord};
-use crate::{bridge::BridgeOptions, connector::Connector};
+use crate::{connect::Connector, failure_names::class_name, options::BridgeOptions, trace};
 
-/// Programs that fetch what they run, which takes a while the first time.
+/// Package runners, which download the server on the first start.
 const RUNNERS: &[&str] =
     &["npx", "npm", "pnpm", "bunx", "yarn", "uvx", "uv", "pipx", "docker", "deno"];
 
-/// What every start needs, shared by all servers of a bridge.
+/// A start that takes longer releases its start slot.
+const START_SLOT_LIMIT: Duration = Duration::from_secs(2);
+
+/// Limits on starts, shared by all servers of a bridge.
 pub(crate) struct Starts {
     connector: Arc<dyn Connector>,
     client: ClientOptions,
-    /// How many may start at once.
+    /// How many servers may start at once.
     local: Semaphore,
     remote: Semaphore,
     /// How many local servers may run at once.
@@ -40,29 +47,29 @@ impl Starts {
     }
 }
 
-/// An open connection and what was learnt from it.
+/// An open connection and its lists.
 pub(super) struct Opened {
     pub(super) client: Client,
     pub(super) lists: Lists,
-    /// Keeps modern servers telling us of changes.
+    /// Keeps the server sending notifications about list changes.
     pub(super) _subscription: Option<Subscription>,
-    /// Given back when the connection has ended: one of the processes we may have, and the one this server
-    /// may be.
+    /// Released when the connection has ended: a slot of the process limit, and the process slot of this
+    /// server.
     pub(super) _process: Option<OwnedSemaphorePermit>,
-    pub(super) _seat: Option<OwnedSemaphorePermit>,
+    pub(super) _own_process: Option<OwnedSemaphorePermit>,
 }
 
-/// What a server offers.
+/// The lists of a server.
 #[derive(Default)]
 pub(super) struct Lists {
     pub(super) tools: Listing<Listed>,
     pub(super) prompts: Vec<Prompt>,
 }
 
-/// Opens a connection, within its limits.
+/// Opens a connection within its time limits.
 ///
 /// # Cancel safety
-/// A dropped attempt leaves nothing behind.
+/// A dropped attempt leaves no process or socket behind.
 pub(super) async fn open(server: &Arc<Server>) -> Result<Opened, FailureRecord> {
     let starts = &server.starts;
     let way =
@@ -71,20 +78,56 @@ pub(super) async fn open(server: &Arc<Server>) -> Result<Opened, FailureRecord> 
     let options = client_options(server);
     let limit = options.handshake_timeout;
     let is_local = way.connect.locality() == Locality::Local;
-    // One that is still ending may hold a port, a lock or a file that the next one needs.
-    let seat = if is_local { server.seat.clone().acquire_owned().await.ok() } else { None };
+    // A process that is still exiting may hold a port, a lock or a file that the next one needs.
+    let own_process =
+        if is_local { server.own_process.clone().acquire_owned().await.ok() } else { None };
     let process = match &starts.processes {
-        Some(budget) if is_local => Some(room(budget, limit).await?),
+        Some(budget) if is_local => Some(process_slot(budget, limit).await?),
         _ => None,
     };
     let gate = if is_local { &starts.local } else { &starts.remote };
-    // Held until the lists are there: that is when a server's start costs something.
-    let _turn = gate.acquire().await.ok();
-    let client = Client::connect(&*way.connect, options)
-        .await
-        .map_err(|error| FailureRecord::handshake(&error))?;
-    // In all: one that hands out page after page would keep others from their turn.
-    let lists = match tokio::time::timeout(limit, list(&client)).await {
+    // Held until the lists are fetched, because that is when a start is expensive.
+    let turn = gate.acquire().await.ok();
+    let (client, lists, subscription) =
+        with_start_slot(turn, START_SLOT_LIMIT, connect(&server.name, &*way.connect, options))
+            .await?;
+    Ok(Opened {
+        client,
+        lists,
+        _subscription: subscription,
+        _process: process,
+        _own_process: own_process,
+    })
+}
+
+/// Runs `work` while holding a start slot. After `limit` the slot is released and the work continues.
+async fn with_start_slot<P, T>(slot: P, limit: Duration, work: impl Future<Output = T>) -> T {
+    let mut work = std::pin::pin!(work);
+    if let Ok(done) = tokio::time::timeout(limit, &mut work).await {
+        return done;
+    }
+    drop(slot);
+    work.await
+}
+
+/// Performs the handshake and fetches all lists.
+async fn connect(
+    name: &str,
+    way: &dyn Connect,
+    options: ClientOptions,
+) -> Result<(Client, Lists, Option<Subscription>), FailureRecord> {
+    let limit = options.handshake_timeout;
+    let span = trace::handshake(name);
+    let connected = Client::connect(way, options).instrument(span.clone()).await;
+    match &connected {
+        Ok(client) => {
+            span.record("mcp.protocol.version", tracing::field::display(client.server().version))
+        }
+        Err(error) => span.record("error.type", class_name(error.class())),
+    };
+    let client = connected.map_err(|error| FailureRecord::handshake(&error))?;
+    // The limit covers all pages, so that endless pages do not block other starts.
+    let lists = match tokio::time::timeout(limit, list(name, &client)).await {
         Ok(Ok(lists)) => lists,
         Ok(Err(error)) => {
             let failure = FailureRecord::list(&error, client.diagnostics());
@@ -92,44 +135,59 @@ pub(super) async fn open(server: &Arc<Server>) -> Result<Opened, FailureRecord> 
             return Err(failure);
         }
         Err(_) => {
-            let text =
-                format!("the list of its tools was not complete after {} s", limit.as_secs());
+            let text = format!("listing its tools took longer than {} s", limit.as_secs());
             let mut failure = FailureRecord::new("tools/list", ErrorClass::Transient, &text);
             failure.diagnostics = Some(client.diagnostics());
             client.close().await;
             return Err(failure);
         }
     };
-    // A server that does not tell of changes is a server all the same.
+    // Subscribing is optional: a server that does not support it is still usable.
     let listening = tokio::time::timeout(limit, client.listen(ListenFilter::lists()));
     let subscription = listening.await.ok().and_then(Result::ok);
-    Ok(Opened { client, lists, _subscription: subscription, _process: process, _seat: seat })
+    Ok((client, lists, subscription))
 }
 
-/// One of the processes we may have, once one is free. Nobody waits for that for ever.
-async fn room(
+/// Waits for a free process slot, up to a limit.
+async fn process_slot(
     budget: &Arc<Semaphore>,
     limit: Duration,
 ) -> Result<OwnedSemaphorePermit, FailureRecord> {
     let permit = tokio::time::timeout(limit, budget.clone().acquire_owned()).await;
     permit.ok().and_then(Result::ok).ok_or_else(|| {
-        let text = "as many local servers run as this host allows at once";
+        let text = "the maximum number of local servers is already running";
         FailureRecord::new("start", ErrorClass::Transient, text)
     })
 }
 
-/// Everything a server lists, as far as it has such lists.
-pub(super) async fn list(client: &Client) -> Result<Lists, mcp_client::CallError> {
+/// Fetches all lists that the server's capabilities declare.
+pub(super) async fn list(name: &str, client: &Client) -> Result<Lists, mcp_client::CallError> {
     let capabilities = &client.server().capabilities;
     let mut lists = Lists::default();
     if capabilities.tools.is_some() {
-        lists.tools = client.list_tools().await?;
+        lists.tools = listed(name, method::TOOLS_LIST, client.list_tools()).await?;
     }
     if capabilities.prompts.is_some() {
-        // Tools are what it is here for; prompts it cannot list are none.
-        lists.prompts = client.list_prompts().await.map(|l| l.items).unwrap_or_default();
+        // A failure to list prompts is ignored: the tools are usable without them.
+        let prompts = listed(name, method::PROMPTS_LIST, client.list_prompts()).await;
+        lists.prompts = prompts.map(|list| list.items).unwrap_or_default();
     }
     Ok(lists)
+}
+
+/// Fetches one list in its own span.
+async fn listed<T>(
+    server: &str,
+    method: &'static str,
+    list: impl Future<Output = Result<Listing<T>, mcp_client::CallError>>,
+) -> Result<Listing<T>, mcp_client::CallError> {
+    let span = trace::list(server, method);
+    let listed = list.instrument(span.clone()).await;
+    match &listed {
+        Ok(list) => span.record("mcp.list.items", list.items.len()),
+        Err(error) => span.record("error.type", class_name(error.class())),
+    };
+    listed
 }
 
 fn client_options(server: &Arc<Server>) -> ClientOptions {
@@ -169,7 +227,7 @@ fn startup_limit(config: &ServerConfig, default: Duration) -> Duration {
     if RUNNERS.contains(&file) { default.max(Duration::from_secs(30)) } else { default }
 }
 
-/// What a failure of a connection that was open calls for.
+/// Whether a failed connection needs a login.
 pub(super) fn is_auth(class: ErrorClass) -> bool {
     class == ErrorClass::Auth
 }
@@ -181,7 +239,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_package_runner_gets_more_time_unless_the_configuration_says_otherwise() {
+    fn package_runner_gets_a_longer_start_limit_unless_configured() {
         let limit = |command: &str, said: Option<u64>| {
             let transport = Transport::Stdio(Stdio::new(command));
             let mut config = ServerConfig::new("s".parse().unwrap(), transport);

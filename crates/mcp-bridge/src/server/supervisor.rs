@@ -1,4 +1,4 @@
-//! The task that keeps one server going: it does what the lifecycle says, and has no opinions.
+//! The task that runs one server: it executes the actions of the lifecycle and reports facts to it.
 
 use std::{
     future::poll_fn,
@@ -8,7 +8,11 @@ use std::{
 };
 
 use futures_core::future::BoxFuture;
-use mcp_client::{CallError, Client, CloseReport, ErrorClass};
+use mcp_client::{
+    CallError, Client,
+    diagnostics::{CloseReport, ErrorClass},
+    rpc::Failure,
+};
 use tokio::{
     sync::mpsc,
     time::{Instant, Sleep},
@@ -17,19 +21,20 @@ use tokio::{
 use super::{
     Server,
     failure::FailureRecord,
+    milestones::Milestones,
     open::{self, Lists, Opened},
+    publication::ListingSource,
 };
 use crate::{
-    bridge::{Core, Whence},
     events::Event,
-    lifecycle::{Action, Fact, Lifecycle},
-    status::{Detail, ServerState},
+    hub::Hub,
+    lifecycle::{Action, Fact, Lifecycle, ServerState},
 };
 
-/// Looks after `server` until its bridge is gone.
+/// Runs `server` until its bridge is dropped.
 pub(super) async fn run(server: Arc<Server>, life: Lifecycle, inbox: mpsc::Receiver<Fact>) {
     let mut supervisor = Supervisor {
-        core: server.core.clone(),
+        hub: server.hub.clone(),
         changed: changed(server.clone()),
         server,
         life,
@@ -39,17 +44,20 @@ pub(super) async fn run(server: Arc<Server>, life: Lifecycle, inbox: mpsc::Recei
         closed: None,
         refreshing: None,
         pinging: None,
+        done: Milestones::default(),
         timer: Box::pin(tokio::time::sleep_until(Instant::now())),
     };
     while let Some(wake) = poll_fn(|cx| supervisor.poll(cx)).await {
-        let before = supervisor.life.shown().0;
+        let before = supervisor.life.shown();
         let action = supervisor.wake(wake);
         supervisor.act(action);
         supervisor.show(before);
+        // After the state is published, because waiting tasks read it next.
+        supervisor.publish_milestones();
     }
 }
 
-/// What the task woke up for.
+/// The reason for a wake-up.
 enum Wake {
     Fact(Fact),
     Opened(Box<Result<Opened, FailureRecord>>),
@@ -60,7 +68,7 @@ enum Wake {
 
 struct Supervisor {
     server: Arc<Server>,
-    core: Weak<Core>,
+    hub: Weak<Hub>,
     life: Lifecycle,
     inbox: mpsc::Receiver<Fact>,
     opening: Option<BoxFuture<'static, Result<Opened, FailureRecord>>>,
@@ -69,11 +77,12 @@ struct Supervisor {
     refreshing: Option<BoxFuture<'static, Result<Lists, CallError>>>,
     pinging: Option<BoxFuture<'static, bool>>,
     changed: BoxFuture<'static, ()>,
+    done: Milestones,
     timer: Pin<Box<Sleep>>,
 }
 
 impl Supervisor {
-    /// The next thing to wake up for; `None` when there is no bridge left to do it for.
+    /// The next wake-up, or `None` once the bridge is dropped.
     fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Option<Wake>> {
         if let Poll::Ready(fact) = self.inbox.poll_recv(cx) {
             return Poll::Ready(fact.map(Wake::Fact));
@@ -113,13 +122,13 @@ impl Supervisor {
         match wake {
             Wake::Fact(fact) => {
                 self.note(fact);
-                self.server.heard(fact);
+                self.server.accepted(fact);
                 self.life.on(fact, now)
             }
             Wake::Timer => self.life.tick(now),
             Wake::Opened(opened) => match *opened {
                 Ok(opened) => {
-                    // First, for it counts connections.
+                    // Before `opened`, because it increments the connection number.
                     let action = self.life.on(Fact::Opened, now);
                     self.opened(opened);
                     action
@@ -139,11 +148,13 @@ impl Supervisor {
                 self.life.on(Fact::Closed { class }, now)
             }
             Wake::Refreshed(Ok(lists)) => {
+                self.done.refreshes += 1;
                 self.publish(lists);
                 self.tell(Event::ListsFetched { server: self.server.name.clone() });
                 None
             }
             Wake::Refreshed(Err(error)) => {
+                self.done.refreshes += 1;
                 tracing::debug!(server = %self.server.name, %error, "a list could not be fetched again");
                 None
             }
@@ -157,29 +168,38 @@ impl Supervisor {
             Some(Action::Close) => {
                 self.opening = None;
                 if let Some(opened) = self.forget() {
-                    // In good order, but nobody waits for it, except whoever would start the same server again.
+                    // Close gracefully in the background. Only a new start of the same server waits for it.
                     tokio::spawn(async move {
                         let opened = opened;
                         opened.client.close().await;
                     });
                     self.tell(Event::ServerDisconnected { server: self.server.name.clone() });
                 }
-                if matches!(self.life.shown().1, Detail::Connecting { .. }) {
+                if matches!(self.life.shown(), ServerState::Connecting { .. }) {
                     self.start_opening();
                 }
             }
             Some(Action::Refresh) => {
                 if let Some(client) = self.client() {
-                    self.refreshing = Some(Box::pin(async move { open::list(&client).await }));
+                    let name = self.server.name.clone();
+                    self.refreshing =
+                        Some(Box::pin(async move { open::list(&name, &client).await }));
                 }
             }
             Some(Action::Ping) => {
                 if let Some(client) = self.client() {
-                    // Whatever it answers, it answers.
+                    // Any response counts, even an error. A ping that the transport lost does not.
+                    // https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/ping
                     self.pinging = Some(Box::pin(async move {
                         !matches!(
                             client.ping().await,
-                            Err(CallError::TimedOut { .. } | CallError::Closed { .. })
+                            Err(CallError::Failed {
+                                failure: Failure::TimedOut(_)
+                                    | Failure::Closed(_)
+                                    | Failure::Lost(_)
+                                    | Failure::Refused(_),
+                                ..
+                            })
                         )
                     }));
                 }
@@ -188,9 +208,10 @@ impl Supervisor {
     }
 
     fn start_opening(&mut self) {
-        if let Detail::Connecting { attempt } = self.life.shown().1 {
+        if let ServerState::Connecting { attempt } = self.life.shown() {
             self.tell(Event::ServerConnecting { server: self.server.name.clone(), attempt });
         }
+        self.done.openings += 1;
         let server = self.server.clone();
         self.opening = Some(Box::pin(async move { open::open(&server).await }));
     }
@@ -214,23 +235,29 @@ impl Supervisor {
         self.tell(Event::ServerConnected { server, tools, generation });
     }
 
-    /// Makes known what a server lists. Returns how many tools it has.
+    /// Publishes the lists of a server. Returns the number of tools.
     fn publish(&mut self, lists: Lists) -> usize {
-        let Some(core) = self.core.upgrade() else { return 0 };
+        let Some(hub) = self.hub.upgrade() else { return 0 };
         let prompts = Arc::new(lists.prompts);
-        let has_resources = {
+        let (has_resources, instructions) = {
             let mut live = self.server.live();
             live.prompts = prompts.clone();
-            live.profile.as_ref().is_some_and(|profile| profile.capabilities.resources.is_some())
+            let profile = live.profile.as_ref();
+            (
+                profile.is_some_and(|profile| profile.capabilities.resources.is_some()),
+                profile
+                    .and_then(|profile| profile.instructions.as_deref().map(super::offers::kept)),
+            )
         };
-        core.note_offers(&self.server, |offers| {
+        self.server.update_offers(&hub, |offers| {
             offers.prompts = Some(prompts);
+            offers.instructions = instructions;
             if !has_resources {
                 (offers.resources, offers.templates) = (Some(Arc::default()), Some(Arc::default()));
             }
         });
-        core.registry.has_resources(&self.server.name, has_resources);
-        core.publish(&self.server, &lists.tools, Whence::Server)
+        hub.registry.has_resources(&self.server.name, has_resources);
+        self.server.publish(&hub, &lists.tools, ListingSource::Live)
     }
 
     fn failed(&mut self, failure: FailureRecord) {
@@ -244,27 +271,28 @@ impl Supervisor {
         self.server.live().failure = Some(Arc::new(failure));
     }
 
-    /// Tells and keeps what a fact means to those who ask later.
+    /// Sends the event of a fact and records its failure.
     fn note(&mut self, fact: Fact) {
         match fact {
             Fact::LoginRefused if self.open.is_some() && !self.life.wants_login() => {
                 self.tell(Event::NeedsAuth { server: self.server.name.clone() });
             }
             Fact::Pinged { alive: false } if self.open.is_some() => {
-                let text = "it no longer answers, not even when asked whether it is there";
+                let text = "it does not respond to pings";
                 self.failed(FailureRecord::new("connected", ErrorClass::Transient, text));
             }
             _ => {}
         }
     }
 
-    /// Drops everything learnt from the connection.
+    /// Discards the state of the connection.
     fn forget(&mut self) -> Option<Opened> {
         (self.closed, self.refreshing, self.pinging) = (None, None, None);
         let mut live = self.server.live();
         live.client = None;
         live.prompts = Arc::default();
         live.profile = None;
+        live.asked_for.clear();
         drop(live);
         self.open.take()
     }
@@ -274,14 +302,22 @@ impl Supervisor {
     }
 
     fn tell(&self, event: Event) {
-        if let Some(core) = self.core.upgrade() {
-            core.bus.tell(event);
+        if let Some(hub) = self.hub.upgrade() {
+            hub.bus.tell(event);
         }
     }
 
+    fn publish_milestones(&self) {
+        self.server.milestones.send_if_modified(|known| {
+            let is_news = *known != self.done;
+            *known = self.done;
+            is_news
+        });
+    }
+
     fn show(&self, before: ServerState) {
-        if let Some(core) = self.core.upgrade() {
-            core.show(&self.server, &self.life, Some(before));
+        if let Some(hub) = self.hub.upgrade() {
+            self.server.publish_state(&hub, &self.life, Some(before));
         }
     }
 }
@@ -290,7 +326,7 @@ fn changed(server: Arc<Server>) -> BoxFuture<'static, ()> {
     Box::pin(async move { server.router.changed.notified().await })
 }
 
-/// Polls what is there, and takes it away when it is done.
+/// Polls a future and removes it once it is ready.
 fn poll_slot<T>(slot: &mut Option<BoxFuture<'static, T>>, cx: &mut Context<'_>) -> Option<T> {
     match slot.as_mut()?.as_mut().poll(cx) {
         Poll::Ready(done) => {

@@ -1,43 +1,76 @@
-//! Asking the user.
+//! Approvers, which ask the user about calls.
 
-use std::{fmt, io::Write, sync::Arc};
+use std::{
+    fmt,
+    io::{BufRead, Write},
+    sync::Arc,
+};
 
 use futures_core::future::BoxFuture;
 use mcp_client::{Handler, RawJson};
+use mcp_safe::text::strip_ansi;
 
-use crate::{
-    hygiene::{clean, visible},
-    lease::Conversation,
-};
+use crate::{caller::ConversationId, sanitize::clean};
 
 /// Asks the user about one call.
 pub trait Approver: Send + Sync {
-    /// Shows `request` to the user and waits for the answer.
+    /// Shows `request` to the user and returns the answer.
     fn approve(&self, request: ApprovalRequest) -> BoxFuture<'_, Approval>;
+
+    /// The text for the model if the answer is [`Approval::Unasked`]. Default: that the user could not be
+    /// asked.
+    #[expect(clippy::unnecessary_literal_bound, reason = "an implementation may return a field")]
+    fn unasked(&self) -> &str {
+        "the user could not be asked"
+    }
 }
 
-/// What the user is asked about.
+/// A closure is an approver.
+///
+/// ```
+/// use mcp_bridge::{Approval, ApprovalRequest, BridgeOptions};
+///
+/// let options = BridgeOptions::default().with_approver(|request: ApprovalRequest| async move {
+///     if request.permission.starts_with("mcp:files:read_") { Approval::Once } else { Approval::Deny }
+/// });
+/// ```
+impl<F, A> Approver for F
+where
+    F: Fn(ApprovalRequest) -> A + Send + Sync,
+    A: Future<Output = Approval> + Send + 'static,
+{
+    fn approve(&self, request: ApprovalRequest) -> BoxFuture<'_, Approval> {
+        Box::pin(self(request))
+    }
+}
+
+/// A question to the user about one call.
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct ApprovalRequest {
-    /// Whose call it is.
-    pub conversation: Conversation,
-    /// The tool's name, as the model has it.
+    /// The conversation that makes the call.
+    pub conversation: ConversationId,
+    /// The tool's name, as shown to the model.
     pub tool: String,
-    /// What rules call it.
+    /// The permission, as used in rules.
     pub permission: String,
-    /// What it does, by its server's account.
+    /// The tool's server.
+    pub server: Option<String>,
+    /// The description by the server.
     pub description: String,
-    /// What it is called with.
+    /// The arguments of the call.
     pub arguments: RawJson,
-    /// Why you are asked.
+    /// Why the user is asked.
     pub reason: String,
-    /// The tool is no longer what was approved: the lines that went (`-`) and came (`+`).
+    /// The changes since the tool was approved, if there are any: added lines (`+`), then removed lines (`-`).
     pub changed: Option<String>,
-    /// Whether the answer can hold for this call alone: what may destroy something is asked about every time.
+    /// Whether [`changed`](Self::changed) is truncated.
+    pub changed_is_cut: bool,
+    /// Whether the answer applies to this call only. The user is asked every time about a destructive tool, and
+    /// about a change that is not shown completely.
     pub once_only: bool,
-    /// Who answers what servers ask during this call. A host that is itself a server finds its user behind
-    /// it.
+    /// The handler of servers' requests during this call. A host that is itself a server reaches its user
+    /// through it.
     pub owner: Option<Arc<dyn Handler>>,
 }
 
@@ -56,36 +89,47 @@ impl fmt::Debug for ApprovalRequest {
 
 /// The user's answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[expect(clippy::exhaustive_enums, reason = "the answers there are")]
+#[expect(clippy::exhaustive_enums, reason = "all possible answers")]
 pub enum Approval {
-    /// This once.
+    /// Allow this call.
     Once,
-    /// This time and from now on, as long as the tool stays what it is. For what may destroy something, this
-    /// time.
+    /// Allow this call and later ones, until the definition changes. For a destructive tool, this call only.
     Always,
-    /// No.
+    /// Deny the call.
     Deny,
-    /// There was nobody to ask: why, and what would help, as a model is told it.
+    /// The user could not be asked, with the reason and a remedy. The text is for the user, in
+    /// [`Event::Denied`](crate::Event::Denied); the model only learns that the call was denied.
     Unasked(String),
+    /// The client that should ask its user declined, possibly without asking. The text is used as above.
+    Declined(String),
 }
 
-/// Says no to everything: the approver of hosts without a user.
+/// Denies every call that needs a question: the approver for hosts without a user, and the default. It returns
+/// [`Approval::Unasked`], with the options that would allow the call.
 #[derive(Clone, Copy, Debug, Default)]
-#[expect(clippy::exhaustive_structs, reason = "it has nothing to add")]
+#[expect(clippy::exhaustive_structs, reason = "a unit struct")]
 pub struct DenyAll;
 
 impl Approver for DenyAll {
     fn approve(&self, _: ApprovalRequest) -> BoxFuture<'_, Approval> {
-        Box::pin(async { Approval::Deny })
+        Box::pin(async { Approval::Unasked(NO_APPROVER.into()) })
+    }
+
+    fn unasked(&self) -> &str {
+        NO_APPROVER
     }
 }
 
-/// Asks at the terminal. One question at a time; anything but `y` or `a` is a no.
+/// How to replace the default approver.
+const NO_APPROVER: &str = "this host has no approver, so no user was asked: set `BridgeOptions::approver`, allow the \
+    call by a rule in `BridgeOptions::policy`, or trust its server";
+
+/// Asks at the terminal, one question at a time. Any answer except `y` or `a` denies the call.
 #[derive(Debug, Default)]
 pub struct AskTerminal(tokio::sync::Mutex<()>);
 
 impl AskTerminal {
-    /// Asks at the terminal this process was started from.
+    /// Creates an approver for the terminal of this process.
     pub fn new() -> Self {
         Self::default()
     }
@@ -95,35 +139,36 @@ impl Approver for AskTerminal {
     fn approve(&self, request: ApprovalRequest) -> BoxFuture<'_, Approval> {
         Box::pin(async move {
             let _one_at_a_time = self.0.lock().await;
-            let ask = move || {
-                // Not held while the user thinks: others may have something to say meanwhile.
-                let mut output = std::io::stderr().lock();
-                let asked = output.write_all(question(&request).as_bytes());
-                let asked = asked.and_then(|()| output.flush());
-                drop(output);
-                let mut line = String::new();
-                if asked.is_err() || std::io::stdin().read_line(&mut line).is_err() {
-                    return Approval::Deny;
-                }
-                answer(&request, &line)
-            };
+            // Stderr is not locked while waiting for the answer, so that others can write.
+            let ask = move || ask(&request, std::io::stderr(), std::io::stdin().lock());
             tokio::task::spawn_blocking(ask).await.unwrap_or(Approval::Deny)
         })
     }
 }
 
-/// The request in words. Nothing foreign reaches the terminal unfiltered.
+/// Prints the question and reads the answer. Denies the call if the question could not be printed.
+fn ask(request: &ApprovalRequest, mut output: impl Write, mut input: impl BufRead) -> Approval {
+    let asked = output.write_all(question(request).as_bytes()).and_then(|()| output.flush());
+    let mut line = String::new();
+    if asked.is_err() || input.read_line(&mut line).is_err() {
+        return Approval::Deny;
+    }
+    answer(request, &line)
+}
+
+/// The question as text. Untrusted text is sanitized.
 fn question(request: &ApprovalRequest) -> String {
     let changed = request.changed.as_deref().map_or_else(String::new, |changed| {
-        format!("  it has changed since you approved it:\n{}\n", visible(changed))
+        format!("  it has changed since you approved it:\n{}\n", strip_ansi(changed))
     });
     let who = request.conversation.name.as_deref();
     let who = who.map_or_else(String::new, |name| format!("{}: ", clean(name, 100).text));
-    let (danger, choice) = if request.once_only {
-        ("  it may destroy something\n", "[y]es, [N]o")
-    } else {
-        ("", "[y]es, [a]lways, [N]o")
+    let danger = match request {
+        ApprovalRequest { changed_is_cut: true, .. } => "  the change is too long to show whole\n",
+        ApprovalRequest { once_only: true, .. } => "  it may destroy something\n",
+        _ => "",
     };
+    let choice = if request.once_only { "[y]es, [N]o" } else { "[y]es, [a]lways, [N]o" };
     format!(
         "\n{}{} wants to run ({})\n  {}\n{danger}{changed}  with {}\nrun it? {choice} ",
         who,
@@ -146,19 +191,41 @@ fn answer(request: &ApprovalRequest, line: &str) -> Approval {
 mod tests {
     use super::*;
 
-    #[test]
-    fn the_terminal_shows_no_escapes_and_takes_silence_for_a_no() {
-        let mut request = ApprovalRequest {
-            conversation: Conversation { id: 1, name: Some("helper\u{1b}[0m".into()) },
+    fn request() -> ApprovalRequest {
+        ApprovalRequest {
+            conversation: ConversationId { id: 1, name: Some("helper\u{1b}[0m".into()) },
             tool: "mcp__s__t".into(),
             permission: "mcp:s:t".into(),
+            server: Some("s".into()),
             description: "nice\u{1b}[2Jtool".into(),
             arguments: RawJson::parse("{\"a\":\"\\u001b[31m\"}").unwrap(),
-            reason: "nobody vouches".into(),
+            reason: "the server is not trusted".into(),
             changed: Some("- old\u{1b}[0m\n+ new".into()),
+            changed_is_cut: false,
             once_only: false,
             owner: None,
-        };
+        }
+    }
+
+    #[test]
+    fn question_that_cannot_be_shown_is_answered_with_deny() {
+        let mut shown = Vec::new();
+        assert_eq!(ask(&request(), &mut shown, "y\n".as_bytes()), Approval::Once);
+        assert!(String::from_utf8(shown).unwrap().contains("mcp:s:t"));
+        let mut full: [u8; 4] = [0; 4];
+        assert_eq!(ask(&request(), &mut full[..], "y\n".as_bytes()), Approval::Deny);
+        assert_eq!(ask(&request(), Vec::new(), &b"\xff\n"[..]), Approval::Deny, "not UTF-8");
+    }
+
+    #[test]
+    fn debug_names_the_tool_and_hides_the_arguments() {
+        let shown = format!("{:?}", request());
+        assert!(shown.contains("mcp__s__t") && !shown.contains("u001b[31m"), "{shown}");
+    }
+
+    #[test]
+    fn terminal_question_strips_escapes_and_defaults_to_deny() {
+        let mut request = request();
         let shown = question(&request);
         assert!(!shown.contains('\u{1b}') && shown.contains("+ new"), "{shown}");
         assert!(shown.contains("helper") && shown.contains("[a]lways"), "{shown}");
@@ -171,5 +238,15 @@ mod tests {
         let shown = question(&request);
         assert!(!shown.contains("[a]lways") && shown.contains("may destroy"), "{shown}");
         assert_eq!(answer(&request, "a\n"), Approval::Deny);
+        request.changed_is_cut = true;
+        let shown = question(&request);
+        assert!(!shown.contains("[a]lways") && shown.contains("too long to show"), "{shown}");
+    }
+
+    #[test]
+    fn default_approver_names_the_options_that_would_allow_a_call() {
+        assert!(DenyAll.unasked().contains("BridgeOptions::approver"));
+        let closure = |_: ApprovalRequest| async { Approval::Deny };
+        assert_eq!(Approver::unasked(&closure), "the user could not be asked");
     }
 }

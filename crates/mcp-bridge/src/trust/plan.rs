@@ -1,15 +1,13 @@
-//! Plan mode: what would change something waits for review.
+//! Plan mode: calls that would change something are queued for review.
 
 use mcp_client::RawJson;
+use mcp_config::model::glob_matches;
+use mcp_tool::{Origin, ToolSpec};
 
-use mcp_config::glob_matches;
-
-use crate::tool::ToolSpec;
-
-/// The most calls that may wait.
+/// The maximum number of queued calls.
 const MOST: usize = 256;
 
-/// What tools that change something are called like.
+/// Words in the names of tools that write.
 const WRITES: &[&str] = &[
     "add",
     "append",
@@ -73,7 +71,7 @@ const WRITES: &[&str] = &[
     "write",
 ];
 
-/// What tools that only look are called like.
+/// Words in the names of tools that only read.
 const READS: &[&str] = &[
     "check",
     "count",
@@ -107,21 +105,21 @@ const READS: &[&str] = &[
     "whoami",
 ];
 
-/// A call that waits for review.
+/// A call that is queued for review.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Planned {
-    /// What to refer to it by.
+    /// The number of the call in the plan.
     pub id: u64,
     /// The tool's name.
     pub tool: String,
-    /// What it would be called with.
+    /// The arguments of the call.
     pub arguments: RawJson,
-    /// The hash of its definition at the time.
+    /// The hash of the tool's definition when the call was planned.
     pub hash: String,
 }
 
-/// The calls that wait.
+/// The calls queued for review.
 #[derive(Debug, Default)]
 pub(crate) struct Plan {
     pub(crate) is_on: bool,
@@ -134,7 +132,7 @@ impl Plan {
         Self { is_on, ..Self::default() }
     }
 
-    /// Queues a call, unless too many wait already.
+    /// Queues a call. Returns `None` if too many are queued.
     pub(crate) fn queue(&mut self, spec: &ToolSpec, arguments: &RawJson) -> Option<u64> {
         if self.waiting.len() >= MOST {
             return None;
@@ -156,11 +154,13 @@ impl Plan {
     }
 }
 
-/// Whether a tool may change something: by its hint, and by its name, whichever is stricter.
+/// Whether a tool may change something: by its annotations or by its name, whichever is stricter.
 pub(crate) fn writes(spec: &ToolSpec, patterns: &[String]) -> bool {
     let name = match &spec.origin {
-        crate::tool::Origin::Host | crate::tool::Origin::Custom => spec.name.as_str(),
-        crate::tool::Origin::Server { tool, .. } => tool,
+        Origin::Host | Origin::Custom => spec.name.as_str(),
+        Origin::Server { tool, .. } => tool,
+        // Offers are read, and the user performs a login.
+        Origin::Offer { .. } => return false,
     };
     if spec.hints.destructive == Some(true)
         || patterns.iter().any(|pattern| glob_matches(pattern, name))
@@ -168,7 +168,7 @@ pub(crate) fn writes(spec: &ToolSpec, patterns: &[String]) -> bool {
         return true;
     }
     let words = words(name);
-    // The host knows its own tools: their names prove nothing against them.
+    // The host declares its own tools correctly, so their names are not checked.
     let is_host = spec.server().is_none();
     if !is_host && words.iter().any(|word| WRITES.contains(&word.as_str())) {
         return true;
@@ -179,7 +179,7 @@ pub(crate) fn writes(spec: &ToolSpec, patterns: &[String]) -> bool {
     }
 }
 
-/// The words of an identifier: `createIssue`, `create_issue`, `create-issue`.
+/// The words of an identifier, such as `createIssue`, `create_issue` or `create-issue`.
 fn words(name: &str) -> Vec<String> {
     let mut words = vec![String::new()];
     let mut previous_lower = false;
@@ -200,10 +200,9 @@ fn words(name: &str) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tool::{Hints, Origin};
 
     #[test]
-    fn names_and_hints_are_read_strictly() {
+    fn stricter_of_name_and_hint_decides_whether_a_tool_writes() {
         for (name, read_only, expected) in [
             ("create_issue", None, true),
             ("createIssue", Some(true), true),
@@ -217,11 +216,52 @@ mod tests {
         ] {
             let mut spec = ToolSpec::new("x", "");
             spec.origin = Origin::Server { server: "s".into(), tool: name.into() };
-            spec.hints = Hints { read_only, ..Hints::default() };
+            spec.hints.read_only = read_only;
             assert_eq!(writes(&spec, &[]), expected, "{name} {read_only:?}");
         }
         let mut spec = ToolSpec::new("x", "");
         spec.origin = Origin::Server { server: "s".into(), tool: "get_secret".into() };
         assert!(writes(&spec, &["*secret*".into()]));
+    }
+
+    #[test]
+    fn plan_is_limited_and_a_call_is_taken_once() {
+        let (spec, arguments) = (ToolSpec::new("x", ""), RawJson::empty_object());
+        let mut plan = Plan::new(true);
+        let numbers: Vec<_> = (0..MOST).filter_map(|_| plan.queue(&spec, &arguments)).collect();
+        assert_eq!(numbers, (1..=256).collect::<Vec<u64>>());
+        assert_eq!(plan.queue(&spec, &arguments), None);
+        assert_eq!(plan.take(2).map(|planned| (planned.id, planned.tool)), Some((2, "x".into())));
+        assert!(plan.take(2).is_none() && plan.take(1_000).is_none());
+        assert_eq!(plan.waiting().len(), 255);
+        assert_eq!(plan.queue(&spec, &arguments), Some(257), "a number is not used again");
+        assert!(plan.is_on && !Plan::new(false).is_on);
+    }
+
+    #[test]
+    fn annotations_of_the_host_count_and_destructive_tools_write() {
+        let host = |name: &str, read_only: Option<bool>| {
+            let mut spec = ToolSpec::new(name, "");
+            spec.origin = Origin::Host;
+            spec.hints.read_only = read_only;
+            spec
+        };
+        assert!(!writes(&host("delete_draft", Some(true)), &[]));
+        assert!(writes(&host("delete_draft", None), &[]) && !writes(&host("get_draft", None), &[]));
+        assert!(writes(&host("get_draft", None), &["get_*".into()]));
+        let mut destructive = host("get_draft", Some(true));
+        destructive.hints.destructive = Some(true);
+        assert!(writes(&destructive, &[]));
+        destructive.hints.destructive = Some(false);
+        assert!(!writes(&destructive, &[]));
+    }
+
+    #[test]
+    fn identifiers_are_split_at_marks_and_changes_of_case() {
+        let of = |name: &str| words(name).into_iter().filter(|w| !w.is_empty()).collect::<Vec<_>>();
+        assert_eq!(of("createIssue"), ["create", "issue"]);
+        assert_eq!(of("create_issue-now.v2"), ["create", "issue", "now", "v2"]);
+        assert_eq!(of("getHTTPPage"), ["get", "httppage"]);
+        assert_eq!(of("Ünder_Straße"), ["ünder", "straße"]);
     }
 }

@@ -1,25 +1,42 @@
-//! What holds for a call before anybody is asked.
+//! Policies, which decide on calls before the user is asked.
 
 use serde_json::Value;
 
-use super::rules::{Action, Rules, collect};
-use mcp_config::glob_matches;
+use super::rules::{Action, Rules, strings_of};
+use mcp_config::model::glob_matches;
+use mcp_tool::{Offer, Origin, ToolSpec};
 
-use crate::tool::ToolSpec;
+use crate::setters::{setters, texts};
 
-/// Decides over calls. [`TrustPolicy`] is the one that comes with the bridge.
+/// Decides whether a call is allowed, denied or needs a question. [`TrustPolicy`] is the default.
 pub trait Policy: Send + Sync {
-    /// What holds for this call.
+    /// Decides on this call.
     fn decide(&self, call: &PolicyCall<'_>) -> Decision;
 }
 
-/// A call to decide over.
+/// A closure is a policy.
+///
+/// ```
+/// use mcp_bridge::{BridgeOptions, trust::{Decision, PolicyCall}};
+///
+/// let options = BridgeOptions::default().with_policy(|call: &PolicyCall<'_>| {
+///     let reads = call.spec.hints.trusted && call.spec.hints.is_read_only();
+///     if reads { Decision::Allow } else { Decision::Ask("it may change something".into()) }
+/// });
+/// ```
+impl<F: Fn(&PolicyCall<'_>) -> Decision + Send + Sync> Policy for F {
+    fn decide(&self, call: &PolicyCall<'_>) -> Decision {
+        self(call)
+    }
+}
+
+/// A call to decide on.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct PolicyCall<'a> {
     /// The tool.
     pub spec: &'a ToolSpec,
-    /// What it is called with.
+    /// The arguments of the call.
     pub arguments: &'a Value,
 }
 
@@ -30,31 +47,44 @@ impl<'a> PolicyCall<'a> {
     }
 }
 
-/// What holds for a call.
+/// The decision of a policy.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[expect(clippy::exhaustive_enums, reason = "the three there are")]
+#[expect(clippy::exhaustive_enums, reason = "all possible decisions")]
 pub enum Decision {
-    /// Go ahead.
+    /// Allow the call. The user is still asked about a tool that is annotated as destructive.
     Allow,
+    /// Allow the call without a question, even if the tool is annotated as destructive.
+    AllowDestructive,
     /// Ask the user, for this reason.
     Ask(String),
-    /// No, for this reason.
+    /// Deny the call, for this reason.
     Deny(String),
 }
 
-/// Nobody is trusted by default, and hints of those who are not can only make things stricter.
+/// The default policy: servers are not trusted by default, and annotations of untrusted servers can only make
+/// it stricter.
+///
+/// Clients must not rely on annotations of untrusted servers, see
+/// <https://modelcontextprotocol.io/specification/2025-11-25/server/tools>.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct TrustPolicy {
-    /// What a person wrote down.
+    /// The rules of the user and the administrator.
     pub rules: Rules,
-    /// Hosts that tools of servers nobody vouches for may reach without a question: globs over host
-    /// names. Counts where all a call names is addresses of such hosts.
+    /// Hosts that tools of untrusted servers may access without a question: globs over host names. Applies if
+    /// the arguments of a call contain URLs and all of them are on such hosts.
     pub allowed_hosts: Vec<String>,
 }
 
+setters! {
+    TrustPolicy {
+        with_rules => rules(rules: Rules) = rules;
+        with_allowed_hosts => allowed_hosts(globs: impl IntoIterator<Item = impl Into<String>>) = texts(globs);
+    }
+}
+
 impl TrustPolicy {
-    /// A policy of these rules.
+    /// Creates a policy with these rules.
     pub fn new(rules: Rules) -> Self {
         Self { rules, ..Self::default() }
     }
@@ -65,43 +95,65 @@ impl TrustPolicy {
             return Decision::Allow;
         }
         let server = spec.server().unwrap_or("the host");
+        if let Origin::Offer { offer, .. } = &spec.origin {
+            return offered(offer, server);
+        }
         if spec.hints.destructive != Some(true) && self.reaches_only_allowed(arguments) {
             return Decision::Allow;
         }
-        Decision::Ask(format!("nobody vouches for the server {server}"))
+        Decision::Ask(format!("server {server} is not trusted"))
     }
 
     fn reaches_only_allowed(&self, arguments: &Value) -> bool {
-        let mut texts = Vec::new();
-        collect(arguments, &mut texts, 0);
-        let is_allowed = |text: &&str| {
-            url::Url::parse(text).is_ok_and(|url| {
+        if self.allowed_hosts.is_empty() {
+            return false;
+        }
+        let mut urls =
+            strings_of(arguments).into_iter().filter(|text| is_url_like(text)).peekable();
+        urls.peek().is_some() && urls.all(|text| self.is_allowed_url(text))
+    }
+
+    fn is_allowed_url(&self, text: &str) -> bool {
+        // The URL parser escapes spaces, so a second URL after the first one would pass as its path.
+        let is_one_url = text.matches("://").count() == 1 && !text.contains(char::is_whitespace);
+        is_one_url
+            && url::Url::parse(text).is_ok_and(|url| {
                 matches!(url.scheme(), "http" | "https")
                     && url.username().is_empty()
                     && url.host_str().is_some_and(|host| {
                         self.allowed_hosts.iter().any(|allowed| glob_matches(allowed, host))
                     })
             })
-        };
-        !self.allowed_hosts.is_empty() && !texts.is_empty() && texts.iter().all(is_allowed)
+    }
+}
+
+/// Whether a text is a URL or contains one. Clients accept a URL with one slash too, such as `https:/host`.
+fn is_url_like(text: &str) -> bool {
+    text.contains("://") || url::Url::parse(text).is_ok_and(|url| url.has_host())
+}
+
+/// Decides on a resource, prompt, login or the instructions of an untrusted server.
+fn offered(offer: &Offer, server: &str) -> Decision {
+    match offer {
+        // The URI of an unlisted resource may carry data to the server.
+        Offer::Resource { listed: false, .. } => Decision::Ask(format!(
+            "server {server} is not trusted and does not list this resource: its URI is sent to the server"
+        )),
+        Offer::Login => {
+            Decision::Ask(format!("server {server} is not trusted and asks for a login"))
+        }
+        _ => Decision::Allow,
     }
 }
 
 impl Policy for TrustPolicy {
     fn decide(&self, call: &PolicyCall<'_>) -> Decision {
         let permission = call.spec.permission();
-        let decision = match self.rules.decide(&permission, call.arguments) {
-            Some(Action::Deny) => return Decision::Deny(format!("a rule denies {permission}")),
+        match self.rules.decide(&permission, call.arguments) {
+            Some(Action::Deny) => Decision::Deny(format!("a rule denies {permission}")),
             Some(Action::Ask) => Decision::Ask(format!("a rule asks before {permission}")),
             Some(Action::Allow) => Decision::Allow,
             None => self.by_default(call),
-        };
-        // Whatever else holds: what says of itself that it destroys is asked about every time.
-        match decision {
-            Decision::Allow if call.spec.hints.destructive == Some(true) => {
-                Decision::Ask("it may destroy something".into())
-            }
-            decision => decision,
         }
     }
 }
@@ -111,10 +163,9 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::{
-        tool::{Hints, Origin},
-        trust::Rule,
-    };
+    use mcp_tool::{Hints, Origin};
+
+    use crate::trust::Rule;
 
     fn spec(hints: Hints) -> ToolSpec {
         let mut spec = ToolSpec::new("mcp__web__get", "");
@@ -128,29 +179,69 @@ mod tests {
     }
 
     fn claims(read_only: Option<bool>, destructive: Option<bool>, trusted: bool) -> Hints {
-        Hints { read_only, destructive, trusted, ..Hints::default() }
+        let mut hints = Hints::default();
+        (hints.read_only, hints.destructive, hints.trusted) = (read_only, destructive, trusted);
+        hints
+    }
+
+    fn judge(policy: &TrustPolicy, offer: Offer, trusted: bool) -> Decision {
+        let mut spec = spec(claims(None, None, trusted));
+        spec.origin = Origin::Offer { server: "web".into(), offer };
+        policy.decide(&PolicyCall { spec: &spec, arguments: &Value::Null })
     }
 
     #[test]
-    fn hints_of_the_untrusted_only_tighten() {
+    fn unlisted_resources_and_logins_of_untrusted_servers_need_approval() {
+        let policy = TrustPolicy::default();
+        let read = |listed| Offer::Resource { uri: "a:b".into(), listed };
+        assert_eq!(judge(&policy, read(true), false), Decision::Allow);
+        assert!(matches!(judge(&policy, read(false), false), Decision::Ask(_)));
+        assert!(matches!(judge(&policy, Offer::Login, false), Decision::Ask(_)));
+        assert_eq!(judge(&policy, read(false), true), Decision::Allow);
+        let deny = TrustPolicy::new(Rules::new([vec![Rule::new("mcp:web:*", Action::Deny)]]));
+        for offer in
+            [read(true), Offer::Login, Offer::Instructions, Offer::Prompt { name: "p".into() }]
+        {
+            assert!(matches!(judge(&deny, offer, true), Decision::Deny(_)));
+        }
+    }
+
+    #[test]
+    fn hints_of_untrusted_servers_cannot_relax_the_policy() {
         let policy = TrustPolicy::default();
         let ask = |decision| matches!(decision, Decision::Ask(_));
         assert!(ask(decide(&policy, claims(Some(true), None, false), &json!({}))));
         assert_eq!(decide(&policy, claims(None, None, true), &json!({})), Decision::Allow);
-        assert!(ask(decide(&policy, claims(None, Some(true), true), &json!({}))));
         let allow = TrustPolicy::new(Rules::new([vec![Rule::new("mcp:web:*", Action::Allow)]]));
         assert_eq!(decide(&allow, claims(None, None, false), &json!({})), Decision::Allow);
-        assert!(ask(decide(&allow, claims(None, Some(true), false), &json!({}))), "always");
+    }
+
+    /// A text below a hundred arrays.
+    fn nested(text: &str) -> Value {
+        (0..100).fold(json!(text), |value, _| json!([value]))
     }
 
     #[test]
-    fn allowed_hosts_are_reached_without_a_question_and_no_others_are() {
+    fn allowed_hosts_apply_to_urls_in_arguments() {
         let allowed_hosts = vec!["*.example.com".into()];
         let policy = TrustPolicy { allowed_hosts, ..TrustPolicy::default() };
         for (arguments, allowed) in [
             (json!({"url": "https://docs.example.com/x"}), true),
             (json!({"url": "https://evil.test/docs.example.com"}), false),
-            (json!({"url": "https://docs.example.com", "body": "secret"}), false),
+            (json!({"url": "https://docs.example.com", "method": "GET", "retries": 3}), true),
+            (json!({"url": "https://docs.example.com", "also": ["https://evil.test/"]}), false),
+            (
+                json!({"url": "https://docs.example.com", "note": "then see https://evil.test/"}),
+                false,
+            ),
+            (json!({"url": "https://docs.example.com/ then https://evil.test/"}), false),
+            (json!({"url": "https://docs.example.com/ evil.test"}), false),
+            (json!({"url": "https://docs.example.com", "also": "https:/evil.test/"}), false),
+            (
+                json!({"url": "https://docs.example.com", "deep": nested("https://evil.test/")}),
+                false,
+            ),
+            (json!({"path": "docs.example.com"}), false),
             (json!({"url": "https://docs.example.com@evil.test/"}), false),
             (json!({"url": "file://docs.example.com/x"}), false),
             (json!({}), false),

@@ -1,18 +1,17 @@
-//! Rules: what a person wrote down about tools.
+//! Rules that allow, ask about or deny calls.
 
+use mcp_config::model::glob_matches;
 use serde_json::Value;
 
-use mcp_config::glob_matches;
-
-/// What a rule says.
+/// The action of a rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[expect(clippy::exhaustive_enums, reason = "the three a rule can say")]
+#[expect(clippy::exhaustive_enums, reason = "all possible actions")]
 pub enum Action {
-    /// Go ahead.
+    /// Allow the call.
     Allow,
     /// Ask the user.
     Ask,
-    /// No.
+    /// Deny the call.
     Deny,
 }
 
@@ -20,12 +19,12 @@ pub enum Action {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[expect(clippy::exhaustive_structs, reason = "hosts write them out")]
 pub struct Rule {
-    /// Which tools: a glob over `mcp:<server>:<tool>` or `host:<name>`.
+    /// The tools: a glob over `mcp:<server>:<tool>` or `host:<name>`.
     pub permission: String,
-    /// Which arguments: a glob over the texts in them. A rule that allows must match every text, one
-    /// that asks or denies only one of them.
+    /// The arguments: a glob over the strings in them. An `allow` rule applies if all strings match, any other
+    /// rule if one of them matches.
     pub pattern: String,
-    /// What holds then.
+    /// The action if the rule applies.
     pub action: Action,
 }
 
@@ -50,11 +49,11 @@ impl Rule {
     }
 }
 
-/// Rules in their scopes, the highest first. The last rule that matches wins, and what a higher scope
-/// denies no lower one can allow.
+/// Lists of rules by scope, the highest scope first. The last matching rule wins, also across scopes, except that a
+/// lower scope cannot override a denial.
 ///
 /// ```
-/// use mcp_bridge::{Action, Rule, Rules};
+/// use mcp_bridge::{trust::{Action, Rule, Rules}};
 ///
 /// let rules = Rules::new([
 ///     vec![Rule::new("mcp:untrusted-*:*", Action::Deny)],                 // an administrator's
@@ -73,10 +72,14 @@ impl Rules {
         Self(scopes.into_iter().collect())
     }
 
-    /// What the rules say about a call, if anything.
+    /// The rules of each scope, the highest first.
+    pub fn scopes(&self) -> &[Vec<Rule>] {
+        &self.0
+    }
+
+    /// The action for a call, if a rule applies.
     pub fn decide(&self, permission: &str, arguments: &Value) -> Option<Action> {
-        let mut texts = Vec::new();
-        collect(arguments, &mut texts, 0);
+        let texts = strings_of(arguments);
         let mut decided = None;
         for scope in &self.0 {
             let last = scope.iter().rev().find(|rule| rule.applies(permission, &texts));
@@ -90,22 +93,19 @@ impl Rules {
     }
 }
 
-/// Every text in the arguments.
-pub(super) fn collect<'a>(value: &'a Value, texts: &mut Vec<&'a str>, depth: usize) {
-    match value {
-        Value::String(text) => texts.push(text),
-        Value::Array(items) if depth < 64 => {
-            for item in items {
-                collect(item, texts, depth + 1);
-            }
+/// All strings in the arguments, at any depth.
+pub(super) fn strings_of(arguments: &Value) -> Vec<&str> {
+    let mut texts = Vec::new();
+    let mut open = vec![arguments];
+    while let Some(value) = open.pop() {
+        match value {
+            Value::String(text) => texts.push(&**text),
+            Value::Array(items) => open.extend(items),
+            Value::Object(members) => open.extend(members.values()),
+            _ => {}
         }
-        Value::Object(members) if depth < 64 => {
-            for member in members.values() {
-                collect(member, texts, depth + 1);
-            }
-        }
-        _ => {}
     }
+    texts
 }
 
 #[cfg(test)]
@@ -115,7 +115,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_last_match_wins_and_a_higher_denial_stays() {
+    fn last_matching_rule_wins_and_higher_denial_is_final() {
         let deny_all = Rule::new("mcp:bad:*", Action::Deny);
         let allow = Rule::new("mcp:*", Action::Allow);
         let low_allow = Rules::new([vec![deny_all.clone()], vec![allow.clone()]]);
@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pattern_that_allows_must_cover_every_text() {
+    fn allow_pattern_must_match_every_string() {
         let rule = |action| Rule { pattern: "/tmp/*".into(), ..Rule::new("mcp:f:write", action) };
         let allow = Rules::new([vec![rule(Action::Allow)]]);
         let both = json!({"path": "/tmp/x", "also": ["/etc/passwd"]});

@@ -1,6 +1,6 @@
-//! Arguments on their way out, results on their way in.
+//! Validation of arguments and results.
 
-use mcp_bridge::{CallContext, Event, Note};
+use mcp_bridge::{CallContext, Event, tool::Note};
 use serde_json::json;
 
 use crate::support::{Fake, Reply, all, args, one};
@@ -15,7 +15,7 @@ fn typed() -> Fake {
 }
 
 #[tokio::test(start_paused = true)]
-async fn arguments_sent_as_text_are_repaired_and_the_repair_is_told() {
+async fn arguments_sent_as_text_are_repaired_and_reported() {
     let fake = typed();
     let bridge = one(&fake, |_| {}).await;
     let mut events = bridge.events();
@@ -33,7 +33,7 @@ async fn arguments_sent_as_text_are_repaired_and_the_repair_is_told() {
 
 #[cfg(feature = "validate")]
 #[tokio::test(start_paused = true)]
-async fn wrong_arguments_never_leave_and_the_model_can_mend_them() {
+async fn invalid_arguments_are_not_sent_and_problems_are_listed() {
     let fake = typed();
     let bridge = one(&fake, |_| {}).await;
     let wrong = args(&json!({"n": true}));
@@ -45,7 +45,7 @@ async fn wrong_arguments_never_leave_and_the_model_can_mend_them() {
 
 #[cfg(feature = "validate")]
 #[tokio::test(start_paused = true)]
-async fn a_result_that_does_not_fit_its_schema_is_passed_on_with_a_note() {
+async fn result_that_violates_its_schema_is_passed_on_with_a_note() {
     let fake = typed();
     fake.on_call(|_, _| Reply::Result(json!({"content": [], "structuredContent": {"no": 1}})));
     let bridge = one(&fake, |_| {}).await;

@@ -1,8 +1,11 @@
-//! Which transport a configuration leads to.
+//! Selection of the transport by configuration.
 
 use std::sync::Arc;
 
-use mcp_bridge::{Connector, DefaultConnector, ServerConfig};
+use mcp_bridge::{
+    ServerConfig,
+    connect::{Connector, DefaultConnector},
+};
 use mcp_config::{Remote, Sdk, SecretText, Transport};
 use mcp_transport::{ConnectError, InProcess, Locality};
 
@@ -26,7 +29,7 @@ fn an_in_process_server_is_found_by_name() {
 }
 
 #[test]
-fn a_transport_is_reached_if_it_was_built_in_and_refused_by_name_otherwise() {
+fn missing_transport_feature_is_named_in_the_error() {
     let url = || Remote::new("https://example.com/mcp");
     for (transport, built_in) in [
         (Transport::Http(url()), cfg!(feature = "http")),
@@ -48,7 +51,7 @@ fn a_transport_is_reached_if_it_was_built_in_and_refused_by_name_otherwise() {
 }
 
 #[test]
-fn a_variable_that_is_not_set_is_named_and_no_value_is() {
+fn error_names_the_unset_variable_without_values() {
     let mut remote = Remote::new("https://example.com/mcp");
     let header = "Bearer ${MCP_BRIDGE_TEST_UNSET}";
     remote.headers.insert("Authorization", SecretText::parse(header));
@@ -58,9 +61,9 @@ fn a_variable_that_is_not_set_is_named_and_no_value_is() {
 
 #[cfg(feature = "http")]
 #[test]
-fn certificates_that_cannot_be_read_are_told_before_anything_is_sent() {
+fn unreadable_certificate_is_an_error_before_connecting() {
     let mut remote = Remote::new("https://example.com/mcp");
-    let mut tls = mcp_config::Tls::default();
+    let mut tls = mcp_config::model::Tls::default();
     tls.ca = Some("no/such/file.pem".into());
     remote.tls = Some(Box::new(tls));
     let problem = open(Transport::Http(remote)).unwrap_err();
@@ -69,7 +72,7 @@ fn certificates_that_cannot_be_read_are_told_before_anything_is_sent() {
 
 struct Said;
 
-impl mcp_config::AskInput for Said {
+impl mcp_config::expand::AskInput for Said {
     fn input(&self, id: &str) -> Option<String> {
         (id == "region").then(|| "eu".to_owned())
     }
@@ -77,10 +80,10 @@ impl mcp_config::AskInput for Said {
 
 #[cfg(feature = "http")]
 #[test]
-fn the_workspace_and_what_the_user_was_asked_are_filled_in() {
+fn workspace_folder_and_inputs_are_expanded() {
     let folder = tempfile::tempdir().unwrap();
     let mut remote = Remote::new("https://${input:region}.example.com/mcp");
-    let mut tls = mcp_config::Tls::default();
+    let mut tls = mcp_config::model::Tls::default();
     tls.ca = Some("${workspaceFolder}/no-such.pem".into());
     remote.tls = Some(Box::new(tls));
     let config = ServerConfig::new("srv".parse().unwrap(), Transport::Http(remote));

@@ -1,4 +1,4 @@
-//! What servers offer besides tools, and what they ask.
+//! Prompts, resources, instructions, subscriptions and elicitation.
 
 use std::{
     collections::BTreeMap,
@@ -6,7 +6,11 @@ use std::{
     time::Duration,
 };
 
-use mcp_bridge::{BoxFuture, Bridge, CallContext, Handler, LeaseOptions, ServerState};
+use mcp_bridge::{
+    Bridge, CallContext, ConversationOptions, ServerState,
+    error::OfferError,
+    tool::{BoxFuture, Handler},
+};
 use mcp_client::{CallError, ClientCapabilities, ElicitRequest, ElicitResult};
 use mcp_transport::ConnectError;
 use serde_json::json;
@@ -44,37 +48,37 @@ async fn resources_are_listed_and_read_by_two_tools_and_can_be_attached() {
     let which = args(&json!({"server": "srv", "uri": "file:///x"}));
     let read = bridge.call("read_mcp_resource", which, CallContext::default()).await;
     assert_eq!(read.text_content(), "contents");
-    assert_eq!(bridge.resources().await[0].mention(), "@srv:file:///x");
-    let unknown = args(&json!({"server": "nobody", "uri": "x"}));
+    assert_eq!(bridge.resources().await[0].mention().to_string(), "@srv:file:///x");
+    let unknown = args(&json!({"server": "unknown", "uri": "x"}));
     assert!(bridge.call("read_mcp_resource", unknown, CallContext::default()).await.is_error);
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_conversation_without_a_server_reads_nothing_of_it() {
+async fn conversation_cannot_read_resources_of_a_denied_server() {
     let fake = Fake::new(&["a"]);
     fake.resources(json!([{"uri": "file:///x", "name": "x"}]));
     let bridge = one(&fake, |_| {}).await;
-    let mut options = LeaseOptions::default();
+    let mut options = ConversationOptions::default();
     options.deny = vec!["mcp:srv:*".into()];
-    let lease = bridge.lease(options);
+    let conversation = bridge.start_conversation(options);
     let ask = |tool: &'static str, arguments| {
-        let lease = lease.clone();
-        async move { lease.call(tool, args(&arguments), CallContext::default()).await }
+        let conversation = conversation.clone();
+        async move { conversation.call(tool, args(&arguments), CallContext::default()).await }
     };
     let listed = ask("list_mcp_resources", json!({})).await;
     assert_eq!(listed.text_content(), r#"{"resources":[]}"#);
     let read = ask("read_mcp_resource", json!({"server": "srv", "uri": "file:///x"})).await;
-    assert_eq!(read.text_content(), "there is no server of that name");
+    assert_eq!(read.text_content(), "unknown server");
 }
 
 #[tokio::test(start_paused = true)]
-async fn instructions_are_cleaned_capped_and_shared_fairly() {
+async fn instructions_are_sanitized_truncated_and_share_the_limit() {
     let (long, short) = (Fake::new(&["a"]), Fake::new(&["b"]));
     long.instructions(&"obey\u{1b}[31m ".repeat(10_000));
     short.instructions("Be brief.");
     let bridge = Bridge::new(options(&fakes([("long", &long), ("short", &short)])));
-    bridge.add_server(config("long"));
-    bridge.add_server(config("short"));
+    bridge.add_server_as_written(config("long"));
+    bridge.add_server_as_written(config("short"));
     bridge.start().await;
     let mut events = bridge.events();
     let said = bridge.instructions(500);
@@ -105,20 +109,20 @@ fn answers(name: &'static str) -> Arc<Answers> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_question_goes_to_the_owner_of_the_call_and_to_the_host_if_that_is_not_known() {
+async fn elicitation_goes_to_the_owner_of_the_call_or_to_the_host() {
     let fake = Fake::new(&["ask"]);
     fake.on_call(|_, _| Reply::Elicit);
     let host = answers("host");
     let bridge = one(&fake, |options| options.handler = host.clone()).await;
-    let lease = |name| {
-        let mut options = LeaseOptions::default();
+    let conversation = |name| {
+        let mut options = ConversationOptions::default();
         options.handler = Some(answers(name));
-        bridge.lease(options)
+        bridge.start_conversation(options)
     };
-    let (ada, bob) = (lease("ada"), lease("bob"));
-    let ask = |lease: &mcp_bridge::Lease| {
-        let lease = lease.clone();
-        async move { lease.call("mcp__srv__ask", args(&json!({})), CallContext::default()).await }
+    let (ada, bob) = (conversation("ada"), conversation("bob"));
+    let ask = |conversation: &mcp_bridge::Conversation| {
+        let conversation = conversation.clone();
+        async move { conversation.call("mcp__srv__ask", args(&json!({})), CallContext::default()).await }
     };
     assert!(ask(&ada).await.text_content().contains("ada"));
     assert!(ask(&bob).await.text_content().contains("bob"));
@@ -129,7 +133,7 @@ async fn a_question_goes_to_the_owner_of_the_call_and_to_the_host_if_that_is_not
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_failure_is_explained_with_its_evidence_and_one_cause_is_told_once() {
+async fn failures_with_one_cause_share_an_explanation_with_evidence() {
     let not_found = || ConnectError::ProgramNotFound {
         program: "nope".into(),
         searched: vec!["/usr/bin".into()],
@@ -139,7 +143,7 @@ async fn a_failure_is_explained_with_its_evidence_and_one_cause_is_told_once() {
     other.refuse(Some(not_found));
     let bridge = Bridge::new(options(&fakes([("one", &one), ("other", &other), ("up", &up)])));
     for name in ["one", "other", "up"] {
-        bridge.add_server(config(name));
+        bridge.add_server_as_written(config(name));
     }
     bridge.start().await;
     let explained = bridge.explain("one").unwrap();
@@ -153,7 +157,7 @@ async fn a_failure_is_explained_with_its_evidence_and_one_cause_is_told_once() {
     assert!(bridge.explain("nobody").is_none());
 }
 
-/// Answers when it is let to.
+/// Responds when notified.
 #[derive(Default)]
 struct Hesitates(tokio::sync::Notify);
 
@@ -171,7 +175,7 @@ impl Handler for Hesitates {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_server_that_is_retired_ends_its_calls_beside_its_successor() {
+async fn retired_server_finishes_its_calls_next_to_its_replacement() {
     let fake = Fake::new(&["ask"]);
     fake.on_call(|_, _| Reply::Elicit);
     let user = Arc::new(Hesitates::default());
@@ -182,23 +186,23 @@ async fn a_server_that_is_retired_ends_its_calls_beside_its_successor() {
     });
     settled().await;
     assert_eq!(fake.calls(), 1);
-    assert!(bridge.retire_server("srv") && !bridge.retire_server("srv"));
-    assert!(names(&bridge).is_empty(), "nobody can call it any more");
+    assert!(bridge.retire_server("srv").is_ok() && bridge.retire_server("srv").is_err());
+    assert!(names(&bridge).is_empty(), "its tools are withdrawn");
     fake.on_call(|_, _| Reply::Text("new"));
-    bridge.add_server(config("srv"));
-    bridge.connect("srv");
-    reached(&bridge, "srv", ServerState::Connected).await;
+    bridge.add_server_as_written(config("srv"));
+    bridge.connect("srv").unwrap();
+    reached(&bridge, "srv", ServerState::is_connected).await;
     assert_eq!(call(&bridge, "mcp__srv__ask").await.text_content(), "new");
     user.0.notify_one();
     let outcome = old.await.unwrap();
     assert!(outcome.failure.is_none(), "{outcome}");
     settled().await;
-    assert_eq!((fake.connects(), names(&bridge).len()), (2, 1), "its end is not its successor's");
+    assert_eq!((fake.connects(), names(&bridge).len()), (2, 1), "the new server is unaffected");
     bridge.shutdown().await;
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_subscription_outlives_crashes_and_replacement_and_keeps_its_server_up() {
+async fn subscription_survives_crash_and_replacement_and_prevents_idle_stop() {
     const UPDATED: &str = "notifications/resources/updated";
     let fake = Fake::new(&["a"]);
     fake.resources(json!([{"uri": "note:1", "name": "x"}]));
@@ -207,56 +211,57 @@ async fn a_subscription_outlives_crashes_and_replacement_and_keeps_its_server_up
     let mut updates = bridge.subscribe("srv", vec!["note:1".into()]).await.unwrap();
     fake.notify_with(UPDATED, Some(json!({"uri": "note:1"})));
     assert_eq!(updates.next().await.as_deref(), Some("note:1"));
-    // Who listens uses it, calls or not.
+    // A subscription counts as use, even without calls.
     tokio::time::sleep(10 * minute).await;
     assert_eq!((bridge.status()[0].state, fake.connects()), (ServerState::Connected, 1));
     fake.kill();
-    // Nobody knows what happened meanwhile, so it counts as changed.
+    // Changes during the disconnect are unknown, so the resource is reported as changed.
     assert_eq!(updates.next().await.as_deref(), Some("note:1"));
     assert_eq!((fake.connects(), fake.seen("resources/subscribe").len()), (2, 2));
     fake.notify_with(UPDATED, Some(json!({"uri": "note:1"})));
     assert_eq!(updates.next().await.as_deref(), Some("note:1"));
-    // Another entry of the same name is another server to ask.
-    bridge.retire_server("srv");
-    bridge.add_server(config("srv"));
-    bridge.connect("srv");
+    // A new entry of the same name is subscribed to as well.
+    bridge.retire_server("srv").unwrap();
+    bridge.add_server_as_written(config("srv"));
+    bridge.connect("srv").unwrap();
     assert_eq!(updates.next().await.as_deref(), Some("note:1"));
     assert_eq!(fake.seen("resources/subscribe").len(), 3);
     drop(updates);
     settled().await;
     assert_eq!(fake.seen("resources/unsubscribe").len(), 1);
     tokio::time::sleep(2 * minute).await;
-    assert_eq!(bridge.status()[0].state, ServerState::Pending, "nobody listens any more");
+    assert_eq!(bridge.status()[0].state, ServerState::Idle, "the subscription was dropped");
     let mut updates = bridge.subscribe("srv", vec!["note:1".into()]).await.unwrap();
-    bridge.remove_server("srv").await;
+    bridge.remove_server("srv").await.unwrap();
     assert_eq!(updates.next().await, None);
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_server_that_tells_nobody_of_changes_says_so() {
+async fn subscribing_to_a_server_without_subscriptions_is_unsupported() {
     let bridge = one(&Fake::new(&["a"]), |_| {}).await;
     let refused = bridge.subscribe("srv", vec!["note:1".into()]).await;
-    assert!(matches!(refused, Err(CallError::Unsupported(_))), "{refused:?}");
+    let refused = refused.unwrap_err();
+    assert!(matches!(refused, OfferError::Call(CallError::Unsupported(_))), "{refused:?}");
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_subscription_follows_a_dead_server_to_its_successor_and_ends_with_the_bridge() {
+async fn subscription_moves_to_the_replacement_and_ends_with_the_bridge() {
     let fake = Fake::new(&["a"]);
     fake.resources(json!([{"uri": "note:1", "name": "x"}]));
     let bridge = one(&fake, |_| {}).await;
     let mut updates = bridge.subscribe("srv", vec!["note:1".into()]).await.unwrap();
     fake.refuse(Some(|| ConnectError::InvalidOptions("gone for good".into())));
     fake.kill();
-    reached(&bridge, "srv", ServerState::Failed).await;
+    reached(&bridge, "srv", ServerState::is_failed).await;
     let waiting = tokio::spawn(async move {
         let first = updates.next().await;
         (first, updates)
     });
     settled().await;
     fake.refuse(None);
-    bridge.retire_server("srv");
-    bridge.add_server(config("srv"));
-    bridge.connect("srv");
+    bridge.retire_server("srv").unwrap();
+    bridge.add_server_as_written(config("srv"));
+    bridge.connect("srv").unwrap();
     let (first, mut updates) = waiting.await.unwrap();
     assert_eq!(first.as_deref(), Some("note:1"));
     bridge.shutdown().await;
@@ -264,7 +269,7 @@ async fn a_subscription_follows_a_dead_server_to_its_successor_and_ends_with_the
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_subscription_keeps_no_bridge_alive() {
+async fn subscription_does_not_keep_the_bridge_alive() {
     let fake = Fake::new(&["a"]);
     fake.resources(json!([{"uri": "note:1", "name": "x"}]));
     let bridge = one(&fake, |_| {}).await;

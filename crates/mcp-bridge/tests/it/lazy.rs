@@ -1,9 +1,9 @@
-//! Too many tools: searched for, loaded, and found before anything runs.
+//! Tool search: tools beyond the threshold are searched for, loaded, and found in the catalogue.
 
 use std::time::Duration;
 
-use mcp_bridge::{Bridge, CallContext, Detail, LeaseOptions, ServerState, Tool};
-use mcp_config::{AlwaysLoad, ConnectMode};
+use mcp_bridge::{Bridge, CallContext, ConversationOptions, ServerState, Tool};
+use mcp_config::model::{AlwaysLoad, ConnectMode};
 use serde_json::{Value, json};
 
 use crate::support::{
@@ -25,7 +25,7 @@ async fn search(bridge: &Bridge, query: Value) -> Value {
 }
 
 #[tokio::test(start_paused = true)]
-async fn twenty_tools_stay_and_more_are_searched_for() {
+async fn tool_search_starts_above_twenty_tools() {
     for (count, shown) in [(20, 20), (21, 2)] {
         let fake = Fake::new(&[]);
         fake.tools(many(count));
@@ -36,7 +36,7 @@ async fn twenty_tools_stay_and_more_are_searched_for() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_found_stays_for_the_rest_of_the_conversation() {
+async fn found_tools_stay_loaded_in_the_conversation() {
     let fake = Fake::new(&[]);
     fake.tools(many(40));
     let bridge = one(&fake, |_| {}).await;
@@ -46,14 +46,14 @@ async fn what_is_found_stays_for_the_rest_of_the_conversation() {
     assert_eq!(found["matches"][0]["id"], "mcp__srv__send_invoice");
     assert_eq!(
         found["matches"][0]["description"], "Sends an invoice to a customer by mail. And more.",
-        "the whole description"
+        "the full description"
     );
-    assert!(before.get("mcp__srv__send_invoice").is_none(), "the turn is what it was");
+    assert!(before.get("mcp__srv__send_invoice").is_none(), "the current turn is unchanged");
     assert_eq!(names(&bridge).last().unwrap(), "mcp__srv__send_invoice");
     assert!(!call(&bridge, "mcp__srv__send_invoice").await.is_error);
     let told = told(&mut events);
     assert!(told.contains(&"tool.search") && told.contains(&"tool.dynamicLoad"), "{told:?}");
-    let other = bridge.lease(LeaseOptions::default());
+    let other = bridge.start_conversation(ConversationOptions::default());
     assert!(other.snapshot().get("mcp__srv__send_invoice").is_none(), "another conversation");
     let by_pattern = search(&bridge, json!({"query": "thing_(1|2)$", "regex": true})).await;
     assert_eq!(by_pattern["matches"].as_array().unwrap().len(), 2);
@@ -62,7 +62,7 @@ async fn what_is_found_stays_for_the_rest_of_the_conversation() {
     assert_eq!(exact["missing"][0]["name"], "nothing");
     assert!(
         !call(&bridge, "mcp__srv__thing_39").await.is_error,
-        "an exact name is loaded by calling"
+        "a call by exact name loads the tool"
     );
     let cost = bridge.conversation().statistics().total();
     assert!(cost.now < cost.definitions && cost.loaded < cost.tools);
@@ -70,7 +70,7 @@ async fn what_is_found_stays_for_the_rest_of_the_conversation() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn some_tools_never_leave_the_prompt_and_a_list_shows_the_others() {
+async fn always_loaded_tools_stay_and_tool_list_shows_the_others() {
     let fake = Fake::new(&[]);
     fake.tools(many(40));
     let mut options = options(&fakes([("srv", &fake)]));
@@ -78,7 +78,7 @@ async fn some_tools_never_leave_the_prompt_and_a_list_shows_the_others() {
     let bridge = Bridge::new(options);
     let mut server = config("srv");
     server.always_load = AlwaysLoad::Tools(vec!["thing_5".into()]);
-    bridge.add_server(server);
+    bridge.add_server_as_written(server);
     bridge.start().await;
     let shown = names(&bridge);
     assert_eq!(shown[..2], ["mcp__srv__thing_3", "mcp__srv__thing_5"]);
@@ -92,25 +92,25 @@ async fn some_tools_never_leave_the_prompt_and_a_list_shows_the_others() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_filter_holds_for_the_search_too_and_a_token_budget_counts() {
+async fn filter_applies_to_search_and_token_budget_enables_it() {
     let fake = Fake::new(&[]);
     fake.tools(many(12));
     let bridge = one(&fake, |options| options.token_budget = Some(50)).await;
     assert!(bridge.snapshot().is_lazy());
-    let mut options = LeaseOptions::default();
+    let mut options = ConversationOptions::default();
     options.deny = vec!["mcp:srv:send_*".into()];
-    let lease = bridge.lease(options);
+    let conversation = bridge.start_conversation(options);
     let query = args(&json!({"query": "send invoice"}));
-    let found = lease.call("tool_search", query, CallContext::default()).await;
+    let found = conversation.call("tool_search", query, CallContext::default()).await;
     assert!(!found.text_content().contains("send_invoice"), "{found}");
-    // Nor does a name that is nearly right give it away.
+    // A misspelled name must not reveal it either.
     let query = args(&json!({"query": "select:send_invoic"}));
-    let found = lease.call("tool_search", query, CallContext::default()).await;
+    let found = conversation.call("tool_search", query, CallContext::default()).await;
     assert!(!found.text_content().contains("send_invoice"), "{found}");
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_narrow_view_finds_its_own_among_many_better_matches() {
+async fn filtered_conversation_finds_its_tool_among_better_matches() {
     let fake = Fake::new(&[]);
     let tools: Vec<_> = (0..200)
         .map(|n| json!({"name": format!("invoice_{n}"), "description": "Sends an invoice."}))
@@ -123,16 +123,16 @@ async fn a_narrow_view_finds_its_own_among_many_better_matches() {
         .collect();
     fake.tools(json!(tools));
     let bridge = one(&fake, |_| {}).await;
-    let mut options = LeaseOptions::default();
+    let mut options = ConversationOptions::default();
     options.deny = vec!["mcp:srv:invoice_*".into()];
-    let lease = bridge.lease(options);
+    let conversation = bridge.start_conversation(options);
     let query = args(&json!({"query": "send invoice"}));
-    let found = lease.call("tool_search", query, CallContext::default()).await;
+    let found = conversation.call("tool_search", query, CallContext::default()).await;
     assert!(found.text_content().contains("mcp__srv__mine"), "{found}");
 }
 
 #[tokio::test(start_paused = true)]
-async fn tools_of_a_server_that_never_ran_here_are_found_and_the_first_call_starts_it() {
+async fn catalogued_tools_are_found_and_the_first_call_starts_the_server() {
     let folder = tempfile::tempdir().unwrap();
     let fake = Fake::new(&[]);
     fake.tools(many(40));
@@ -142,23 +142,23 @@ async fn tools_of_a_server_that_never_ran_here_are_found_and_the_first_call_star
         let bridge = Bridge::new(options);
         let mut server = config("srv");
         server.connect = Some(if lazy { ConnectMode::Lazy } else { ConnectMode::Eager });
-        bridge.add_server(server);
+        bridge.add_server_as_written(server);
         bridge
     };
     let first = with_catalogue(true);
-    assert!(first.connect("srv"));
-    reached(&first, "srv", ServerState::Connected).await;
+    assert!(first.connect("srv").is_ok());
+    reached(&first, "srv", ServerState::is_connected).await;
     first.shutdown().await;
     drop(first);
     let connects = fake.connects();
     let again = with_catalogue(true);
-    // At once: nothing else has run yet.
+    // The catalogue is loaded without waiting for any task.
     assert!(again.snapshot().is_lazy());
     assert_eq!(again.conversation().summaries().len(), 40);
     assert_eq!(again.status()[0].generation, 1);
     again.start().await;
     tokio::time::sleep(Duration::from_secs(1)).await;
-    assert_eq!(again.status()[0].detail, Detail::Idle);
+    assert_eq!(again.status()[0].state, ServerState::Idle);
     let found = search(&again, json!({"query": "invoice"})).await;
     assert_eq!(found["matches"][0]["id"], "mcp__srv__send_invoice");
     assert_eq!(fake.connects(), connects, "nothing was started");
@@ -166,21 +166,21 @@ async fn tools_of_a_server_that_never_ran_here_are_found_and_the_first_call_star
     assert_eq!(fake.connects(), connects + 1);
     let spec = again.snapshot().get("mcp__srv__send_invoice").unwrap().spec().clone();
     fake.tools(json!([tool("send_invoice")]));
-    again.reconnect("srv");
+    again.reconnect("srv").unwrap();
     settled().await;
-    reached(&again, "srv", ServerState::Connected).await;
+    reached(&again, "srv", ServerState::is_connected).await;
     let now = again.conversation().tool("mcp__srv__send_invoice").unwrap();
     assert_ne!(now.spec().hash, spec.hash);
     let _: &dyn Tool = &*now;
 }
 
 #[tokio::test(start_paused = true)]
-async fn looking_for_a_tool_starts_the_servers_nothing_is_known_of() {
+async fn search_starts_servers_without_a_known_listing() {
     let fake = Fake::new(&["send_invoice"]);
     let bridge = Bridge::new(options(&fakes([("srv", &fake)])));
     let mut server = config("srv");
     server.connect = Some(ConnectMode::Lazy);
-    bridge.add_server(server);
+    bridge.add_server_as_written(server);
     bridge.start().await;
     settled().await;
     assert_eq!(

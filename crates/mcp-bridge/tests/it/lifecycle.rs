@@ -1,11 +1,13 @@
-//! Connections that come, go, and come back.
+//! Connections: start, loss, reconnect, login, idle stop.
 
 use std::{sync::Mutex, time::Duration};
 
-use mcp_bridge::{Backoff, Bridge, CallContext, Detail, ErrorClass, FailureKind, ServerState};
+use mcp_bridge::{
+    Bridge, CallContext, FailureKind, ServerState, lifecycle::Backoff, tool::ErrorClass,
+};
 use mcp_client::Delivery;
-use mcp_config::ConnectMode;
-use mcp_jsonrpc::{Loss, Trouble};
+use mcp_config::model::ConnectMode;
+use mcp_jsonrpc::{FailureCause, Loss};
 use mcp_transport::ConnectError;
 use serde_json::json;
 use tokio::time::Instant;
@@ -18,36 +20,36 @@ fn down() -> ConnectError {
     ConnectError::Unavailable("down".into())
 }
 
-fn login_needed() -> ConnectError {
-    let loss = Loss::new(Delivery::NotSent, ErrorClass::Auth, Trouble::Credentials, "401");
+pub(crate) fn login_needed() -> ConnectError {
+    let loss = Loss::new(Delivery::NotSent, ErrorClass::Auth, FailureCause::Credentials, "401");
     ConnectError::Refused(Box::new(loss))
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_dead_server_comes_back_by_itself_on_the_schedule() {
+async fn dead_server_is_reconnected_on_the_backoff_schedule() {
     let fake = Fake::new(&["a"]);
     let bridge = one(&fake, |options| options.backoff.jitter = 0.0).await;
     let began = Instant::now();
     fake.refuse(Some(down));
     fake.kill();
-    reached(&bridge, "srv", ServerState::Failed).await;
+    reached(&bridge, "srv", ServerState::is_failed).await;
     assert_eq!(began.elapsed().as_secs(), 1 + 2 + 5 + 15);
     fake.refuse(None);
-    reached(&bridge, "srv", ServerState::Connected).await;
+    reached(&bridge, "srv", ServerState::is_connected).await;
     assert_eq!(began.elapsed().as_secs(), 23 + 60);
     assert_eq!(names(&bridge), ["mcp__srv__a"]);
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_day_of_reconnects_leaves_everything_as_it_was() {
+async fn day_of_reconnects_leaks_nothing() {
     let fake = Fake::new(&["a"]);
     let bridge = one(&fake, |_| {}).await;
     let began = Instant::now();
     let mut cycles = 0;
     while began.elapsed() < Duration::from_secs(86_400) {
         fake.kill();
-        reached(&bridge, "srv", ServerState::Pending).await;
-        reached(&bridge, "srv", ServerState::Connected).await;
+        reached(&bridge, "srv", ServerState::is_pending).await;
+        reached(&bridge, "srv", ServerState::is_connected).await;
         tokio::time::sleep(Duration::from_secs(60)).await;
         cycles += 1;
     }
@@ -56,31 +58,31 @@ async fn a_day_of_reconnects_leaves_everything_as_it_was() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn one_server_that_fails_affects_nobody_else() {
+async fn failing_server_does_not_affect_others() {
     let (good, bad) = (Fake::new(&["a"]), Fake::new(&["b"]));
     bad.refuse(Some(|| ConnectError::InvalidOptions("broken".into())));
     let bridge = Bridge::new(options(&fakes([("good", &good), ("bad", &bad)])));
     let mut events = bridge.events();
-    bridge.add_server(config("bad"));
-    bridge.add_server(config("good"));
+    bridge.add_server_as_written(config("bad"));
+    bridge.add_server_as_written(config("good"));
     bridge.start().await;
     assert_eq!(names(&bridge), ["mcp__good__a"]);
     let status = bridge.status();
-    assert_eq!((status[0].state, status[0].detail), (ServerState::Failed, Detail::Final));
+    assert_eq!(status[0].state, ServerState::Failed { next_try: None });
     assert_eq!(status[0].problem.as_deref(), Some("broken"));
     tokio::time::sleep(Duration::from_secs(3600)).await;
-    assert_eq!(bad.connects(), 1, "a permanent cause does not loop");
+    assert_eq!(bad.connects(), 1, "a permanent failure is not retried");
     let told = told(&mut events);
     assert!(told.contains(&"server.error") && told.contains(&"server.connected"), "{told:?}");
     bridge.start().await;
-    assert_eq!(good.connects(), 1, "starting twice is starting once");
-    assert!(bridge.reconnect("bad"));
+    assert_eq!(good.connects(), 1, "a second start has no effect");
+    assert!(bridge.reconnect("bad").is_ok());
     settled().await;
     assert_eq!(bad.connects(), 2);
 }
 
 #[tokio::test(start_paused = true)]
-async fn starts_come_in_batches_of_three_local_and_twenty_remote() {
+async fn servers_start_in_batches_of_three_local_and_twenty_remote() {
     for (is_remote, batch) in [(false, 3), (true, 20)] {
         let fake = Fake::new(&["a"]);
         fake.starts_in(Duration::from_secs(1));
@@ -92,7 +94,7 @@ async fn starts_come_in_batches_of_three_local_and_twenty_remote() {
         (options.local_batch, options.remote_batch) = (3, 20);
         let bridge = Bridge::new(options);
         for name in &names {
-            bridge.add_server(config(name));
+            bridge.add_server_as_written(config(name));
         }
         let began = Instant::now();
         bridge.start().await;
@@ -102,22 +104,22 @@ async fn starts_come_in_batches_of_three_local_and_twenty_remote() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_lazy_server_starts_with_its_first_call_and_stops_when_idle() {
+async fn lazy_server_starts_on_first_call_and_stops_when_idle() {
     let fake = Fake::new(&["a"]);
     let mut options = options(&fakes([("srv", &fake)]));
     options.idle_stop = Some(Duration::from_secs(300));
     let bridge = Bridge::new(options);
     let mut lazy = config("srv");
     lazy.connect = Some(ConnectMode::Lazy);
-    bridge.add_server(lazy);
+    bridge.add_server_as_written(lazy);
     bridge.start().await;
     settled().await;
-    assert_eq!((fake.connects(), bridge.status()[0].detail), (0, Detail::Idle));
-    assert!(bridge.connect("srv"));
-    reached(&bridge, "srv", ServerState::Connected).await;
+    assert_eq!((fake.connects(), bridge.status()[0].state), (0, ServerState::Idle));
+    assert!(bridge.connect("srv").is_ok());
+    reached(&bridge, "srv", ServerState::is_connected).await;
     tokio::time::sleep(Duration::from_secs(301)).await;
-    assert_eq!(bridge.status()[0].detail, Detail::Idle);
-    assert_eq!(names(&bridge), ["mcp__srv__a"], "a resting server can be called");
+    assert_eq!(bridge.status()[0].state, ServerState::Idle);
+    assert_eq!(names(&bridge), ["mcp__srv__a"], "an idle server can be called");
     let turn = bridge.snapshot();
     let both = futures::future::join(call(&bridge, "mcp__srv__a"), call(&bridge, "mcp__srv__a"));
     let (one, other) = both.await;
@@ -127,7 +129,7 @@ async fn a_lazy_server_starts_with_its_first_call_and_stops_when_idle() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_call_in_flight_keeps_a_server_from_being_stopped() {
+async fn call_in_flight_prevents_idle_stop() {
     let fake = Fake::new(&["slow"]);
     fake.on_call(|_, _| Reply::Never);
     let bridge = one(&fake, |options| options.idle_stop = Some(Duration::from_secs(10))).await;
@@ -138,7 +140,7 @@ async fn a_call_in_flight_keeps_a_server_from_being_stopped() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_lost_session_clears_everything_and_shows_the_new_tools() {
+async fn lost_session_discards_state_and_fetches_new_tools() {
     let fake = Fake::new(&["a"]);
     let bridge = one(&fake, |_| {}).await;
     fake.on_call(|_, _| Reply::Lost(ErrorClass::Session, Delivery::NotSent));
@@ -146,69 +148,67 @@ async fn a_lost_session_clears_everything_and_shows_the_new_tools() {
     let outcome = call(&bridge, "mcp__srv__a").await;
     assert!(outcome.text_content().starts_with("mcp server srv is unavailable: "), "{outcome}");
     settled().await;
-    reached(&bridge, "srv", ServerState::Connected).await;
+    reached(&bridge, "srv", ServerState::is_connected).await;
     assert_eq!((names(&bridge), fake.connects()), (vec!["mcp__srv__b".to_owned()], 2));
 }
 
 #[tokio::test(start_paused = true)]
-async fn needs_auth_offers_one_tool_and_is_remembered() {
+async fn needs_auth_without_a_login_explains_which_credentials_to_set() {
     let fake = Fake::new(&["a"]);
     fake.refuse(Some(login_needed));
     let bridge = one(&fake, |_| {}).await;
-    assert_eq!(bridge.status()[0].state, ServerState::NeedsAuth);
-    assert_eq!(names(&bridge), ["mcp__srv__authenticate"]);
-    let outcome = call(&bridge, "mcp__srv__authenticate").await;
-    assert_eq!(outcome.failure_kind(), Some(FailureKind::Auth));
+    assert_eq!(bridge.status()[0].state, ServerState::NeedsLogin);
+    assert_eq!(names(&bridge), Vec::<String>::new());
     let explained = bridge.explain("srv").unwrap();
-    assert_eq!(explained.next_step, "log in to it");
+    assert_eq!(explained.next_step, "set its credentials in its configuration entry");
     tokio::time::sleep(Duration::from_secs(3600)).await;
     assert_eq!(fake.connects(), 1);
     fake.refuse(None);
-    bridge.reconnect("srv");
-    reached(&bridge, "srv", ServerState::Connected).await;
+    bridge.reconnect("srv").unwrap();
+    reached(&bridge, "srv", ServerState::is_connected).await;
     assert_eq!(names(&bridge), ["mcp__srv__a"]);
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_same_refusal_in_the_middle_of_a_call_is_authentication_failed_and_nothing_else() {
+async fn unauthorized_call_reports_only_authentication_failed() {
     let fake = Fake::new(&["a"]);
     fake.on_call(|_, _| Reply::Lost(ErrorClass::Auth, Delivery::NotSent));
     let bridge = one(&fake, |_| {}).await;
     let outcome = call(&bridge, "mcp__srv__a").await;
     assert_eq!(outcome.text_content(), "authentication failed");
-    assert!(!format!("{:?}", bridge.dead_letters()).contains("Bearer"));
+    assert!(!format!("{:?}", bridge.failed_calls()).contains("Bearer"));
 }
 
 #[tokio::test(start_paused = true)]
-async fn disable_is_silent_and_only_enable_ends_it() {
+async fn disabled_server_stays_stopped_until_enabled() {
     let fake = Fake::new(&["a"]);
     let bridge = one(&fake, |_| {}).await;
-    bridge.disable("srv");
-    reached(&bridge, "srv", ServerState::Disabled).await;
+    bridge.disable("srv").unwrap();
+    reached(&bridge, "srv", ServerState::is_disabled).await;
     assert!(names(&bridge).is_empty());
-    bridge.reconnect("srv");
-    bridge.connect("srv");
+    bridge.reconnect("srv").unwrap();
+    bridge.connect("srv").unwrap();
     settled().await;
     assert_eq!(bridge.status()[0].state, ServerState::Disabled);
-    bridge.enable("srv");
-    bridge.connect("srv");
-    reached(&bridge, "srv", ServerState::Connected).await;
+    bridge.enable("srv").unwrap();
+    bridge.connect("srv").unwrap();
+    reached(&bridge, "srv", ServerState::is_connected).await;
     assert_eq!(fake.connects(), 2);
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_server_that_does_not_answer_a_ping_is_gone() {
+async fn unanswered_ping_closes_the_connection() {
     let fake = Fake::new(&["a"]);
     let bridge = one(&fake, |options| options.ping_every = Some(Duration::from_secs(30))).await;
     tokio::time::sleep(Duration::from_secs(100)).await;
     assert!(fake.seen("ping").len() >= 3);
     assert_eq!(bridge.status()[0].state, ServerState::Connected);
     fake.mute();
-    reached(&bridge, "srv", ServerState::Pending).await;
+    reached(&bridge, "srv", ServerState::is_pending).await;
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_server_that_froze_in_a_call_is_replaced_and_one_that_only_hangs_in_it_is_not() {
+async fn frozen_server_is_restarted_after_a_call_timeout_but_a_slow_tool_is_not() {
     let fake = Fake::new(&["slow"]);
     fake.on_call(|_, _| Reply::Never);
     let bridge = one(&fake, |_| {}).await;
@@ -219,13 +219,13 @@ async fn a_server_that_froze_in_a_call_is_replaced_and_one_that_only_hangs_in_it
     fake.mute();
     let outcome = call(&bridge, "mcp__srv__slow").await;
     assert_eq!(outcome.failure_kind(), Some(FailureKind::TimedOut));
-    reached(&bridge, "srv", ServerState::Pending).await;
+    reached(&bridge, "srv", ServerState::is_pending).await;
     let why = bridge.explain("srv").unwrap();
-    assert_eq!(why.cause, "it no longer answers, not even when asked whether it is there");
+    assert_eq!(why.cause, "it does not respond to pings");
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_refusal_on_the_way_says_what_it_was_and_whether_the_call_may_have_run() {
+async fn transport_failure_states_whether_the_call_may_have_run() {
     let fake = Fake::new(&["a"]);
     let bridge = one(&fake, |_| {}).await;
     let down = FailureKind::Unavailable;
@@ -257,7 +257,7 @@ async fn a_refusal_on_the_way_says_what_it_was_and_whether_the_call_may_have_run
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_slow_server_delays_nobody_and_a_host_may_queue_while_one_is_down() {
+async fn slow_server_does_not_delay_others_and_calls_can_queue() {
     let fake = Fake::new(&["a"]);
     let bridge = one(&fake, |options| {
         options.queue_while_down = Some(Duration::from_secs(30));
@@ -278,37 +278,37 @@ async fn a_slow_server_delays_nobody_and_a_host_may_queue_while_one_is_down() {
     assert!(!outcome.is_error, "{outcome}");
     fake.refuse(Some(down));
     fake.kill();
-    reached(&bridge, "srv", ServerState::Failed).await;
+    reached(&bridge, "srv", ServerState::is_failed).await;
     tokio::time::sleep(Duration::from_secs(3600)).await;
     let tries = fake.connects();
     tokio::time::sleep(Duration::from_secs(3600)).await;
-    assert_eq!(fake.connects(), tries, "the preset gives up");
+    assert_eq!(fake.connects(), tries, "no more attempts");
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_a_person_says_is_heard_through_a_thousand_calls() {
+async fn user_request_is_handled_during_a_thousand_calls() {
     let fake = Fake::new(&["a"]);
     let bridge = one(&fake, |options| options.idle_stop = Some(Duration::from_secs(60))).await;
-    bridge.wait_for("srv", |status| status.detail == Detail::Idle).await.unwrap();
+    bridge.wait_for("srv", |status| status.state.is_idle()).await.unwrap();
     let mut calls: Vec<_> = (0..1_000).map(|_| Box::pin(call(&bridge, "mcp__srv__a"))).collect();
-    // Each says that it needs the server, and nobody has listened yet.
+    // Each call reports that it needs the server, before the supervisor has run.
     futures::future::poll_fn(|cx| {
         assert!(calls.iter_mut().all(|call| call.as_mut().poll(cx).is_pending()));
         std::task::Poll::Ready(())
     })
     .await;
-    assert!(bridge.disable("srv"));
+    assert!(bridge.disable("srv").is_ok());
     settled().await;
     assert_eq!(bridge.status()[0].state, ServerState::Disabled);
     let ended = futures::future::join_all(calls).await;
     assert!(ended.iter().all(|o| o.failure_kind() == Some(FailureKind::Unavailable)));
-    bridge.enable("srv");
+    bridge.enable("srv").unwrap();
     settled().await;
-    assert!(!call(&bridge, "mcp__srv__a").await.is_error, "and wishes are heard again");
+    assert!(!call(&bridge, "mcp__srv__a").await.is_error, "later calls are handled again");
 }
 
 #[tokio::test(start_paused = true)]
-async fn when_the_bridge_is_dropped_so_are_its_connections() {
+async fn dropping_the_bridge_closes_its_connections() {
     let fake = Fake::new(&["a"]);
     let bridge = one(&fake, |_| {}).await;
     let turn = bridge.snapshot();
@@ -321,7 +321,7 @@ async fn when_the_bridge_is_dropped_so_are_its_connections() {
             mcp_bridge::CallContext::default(),
         )
         .await;
-    assert!(!still.is_error, "a turn that is under way is finished");
+    assert!(!still.is_error, "the current turn still works");
     drop(turn);
     fake.refuse(Some(down));
     settled().await;
@@ -330,17 +330,22 @@ async fn when_the_bridge_is_dropped_so_are_its_connections() {
     assert_eq!(fake.connects(), 1);
 }
 
-/// Logs in, and from then on the server lets us in; out, and it does not.
+/// A login that makes the server accept connections, and a logout that makes it refuse them.
 struct Logs(Fake);
 
-impl mcp_bridge::Login for Logs {
-    fn login(&self, tell: mcp_bridge::TellUser) -> mcp_bridge::BoxFuture<'_, Result<(), String>> {
-        tell("open https://login.test/".into());
+impl mcp_bridge::connect::Login for Logs {
+    fn login(
+        &self,
+        user: mcp_bridge::connect::LoginUser,
+    ) -> mcp_bridge::tool::BoxFuture<'_, Result<(), mcp_bridge::connect::LoginFailure>> {
+        (user.tell)("open https://login.test/".into());
         self.0.refuse(None);
         Box::pin(async { Ok(()) })
     }
 
-    fn logout(&self) -> mcp_bridge::BoxFuture<'_, Result<(), String>> {
+    fn logout(
+        &self,
+    ) -> mcp_bridge::tool::BoxFuture<'_, Result<(), mcp_bridge::connect::LoginFailure>> {
         self.0.refuse(Some(login_needed));
         Box::pin(async { Ok(()) })
     }
@@ -350,18 +355,21 @@ impl mcp_bridge::Login for Logs {
     }
 }
 
-struct WithLogin(Fake);
+pub(crate) struct WithLogin(pub(crate) Fake);
 
-impl mcp_bridge::Connector for WithLogin {
-    fn open(&self, _: &mcp_bridge::ServerConfig) -> Result<mcp_bridge::Way, ConnectError> {
-        let mut way = mcp_bridge::Way::new(std::sync::Arc::new(self.0.clone()));
+impl mcp_bridge::connect::Connector for WithLogin {
+    fn open(
+        &self,
+        _: &mcp_bridge::ServerConfig,
+    ) -> Result<mcp_bridge::connect::ServerRoute, ConnectError> {
+        let mut way = mcp_bridge::connect::ServerRoute::new(std::sync::Arc::new(self.0.clone()));
         way.login = Some(std::sync::Arc::new(Logs(self.0.clone())));
         Ok(way)
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_login_tool_logs_in_and_the_tools_appear() {
+async fn login_tool_logs_in_and_tools_become_available() {
     let fake = Fake::new(&["a"]);
     fake.refuse(Some(login_needed));
     let bridge = one(&fake, |options| {
@@ -369,13 +377,15 @@ async fn the_login_tool_logs_in_and_the_tools_appear() {
     })
     .await;
     let outcome = call(&bridge, "mcp__srv__authenticate").await;
-    assert_eq!(outcome.text_content(), "open https://login.test/\nlogged in to srv");
-    reached(&bridge, "srv", ServerState::Connected).await;
+    assert_eq!(
+        outcome.text_content(),
+        "open https://login.test/\nlogged in to srv; its tools: mcp__srv__a"
+    );
     assert_eq!(names(&bridge), ["mcp__srv__a"]);
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_login_is_shown_while_it_is_of_use_and_a_logout_ends_the_connection() {
+async fn login_url_is_shown_as_progress_and_logout_closes_the_connection() {
     let fake = Fake::new(&["a"]);
     fake.refuse(Some(login_needed));
     let bridge = one(&fake, |options| {
@@ -389,15 +399,15 @@ async fn a_login_is_shown_while_it_is_of_use_and_a_logout_ends_the_connection() 
         Some(std::sync::Arc::new(move |step| showing.lock().unwrap().push(step.message)));
     bridge.call("mcp__srv__authenticate", args(&json!({})), context).await;
     assert_eq!(*shown.lock().unwrap(), [Some("open https://login.test/".to_owned())]);
-    reached(&bridge, "srv", ServerState::Connected).await;
+    reached(&bridge, "srv", ServerState::is_connected).await;
     bridge.logout("srv").await.unwrap();
-    reached(&bridge, "srv", ServerState::NeedsAuth).await;
+    reached(&bridge, "srv", ServerState::needs_login).await;
     assert_eq!(names(&bridge), ["mcp__srv__authenticate"]);
     assert!(bridge.logout("nobody").await.is_err());
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_server_known_to_need_a_login_is_not_knocked_at_again() {
+async fn server_known_to_need_a_login_is_not_contacted() {
     let fake = Fake::new(&["a"]);
     fake.refuse(Some(login_needed));
     let with_login = |options: &mut mcp_bridge::BridgeOptions| {
@@ -405,17 +415,17 @@ async fn a_server_known_to_need_a_login_is_not_knocked_at_again() {
     };
     drop(one(&fake, with_login).await);
     let again = one(&fake, with_login).await;
-    assert_eq!((again.status()[0].state, fake.connects()), (ServerState::NeedsAuth, 1));
+    assert_eq!((again.status()[0].state, fake.connects()), (ServerState::NeedsLogin, 1));
     assert_eq!(names(&again), ["mcp__srv__authenticate"]);
     fake.refuse(None);
-    again.reconnect("srv");
-    reached(&again, "srv", ServerState::Connected).await;
+    again.reconnect("srv").unwrap();
+    reached(&again, "srv", ServerState::is_connected).await;
     drop(one(&fake, with_login).await);
     assert_eq!(fake.connects(), 3);
 }
 
 #[tokio::test(start_paused = true)]
-async fn stubs_stay_on_request_and_say_that_their_server_is_down() {
+async fn stubs_of_a_server_that_is_down_stay_listed_and_fail() {
     let fake = Fake::new(&["a"]);
     let bridge = one(&fake, |options| options.keep_stubs = true).await;
     let before = names(&bridge);
@@ -426,13 +436,13 @@ async fn stubs_stay_on_request_and_say_that_their_server_is_down() {
     assert_eq!(names(&bridge), before);
     let outcome = call(&bridge, "mcp__srv__a").await;
     assert_eq!(outcome.failure_kind(), Some(FailureKind::Unavailable));
-    bridge.disable("srv");
-    reached(&bridge, "srv", ServerState::Disabled).await;
+    bridge.disable("srv").unwrap();
+    reached(&bridge, "srv", ServerState::is_disabled).await;
     assert!(names(&bridge).is_empty());
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_call_refused_for_want_of_a_login_offers_one_beside_the_tools() {
+async fn call_that_needs_a_login_adds_the_login_tool() {
     let fake = Fake::new(&["a"]);
     fake.on_call(|_, _| Reply::Lost(ErrorClass::Auth, Delivery::NotSent));
     let bridge = one(&fake, |options| {
@@ -451,40 +461,40 @@ async fn a_call_refused_for_want_of_a_login_offers_one_beside_the_tools() {
     fake.on_call(|_, _| Reply::Text("done"));
     call(&bridge, "mcp__srv__authenticate").await;
     settled().await;
-    reached(&bridge, "srv", ServerState::Connected).await;
+    reached(&bridge, "srv", ServerState::is_connected).await;
     assert_eq!(names(&bridge), ["mcp__srv__a"]);
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_server_for_which_there_is_no_process_left_holds_up_nobody() {
+async fn server_beyond_the_process_limit_does_not_block_others() {
     let (one, two) = (Fake::new(&["a"]), Fake::new(&["b"]));
     let mut options = options(&fakes([("one", &one), ("two", &two)]));
     options.max_processes = Some(1);
     let bridge = Bridge::new(options);
-    bridge.add_server(config("one"));
-    bridge.add_server(config("two"));
+    bridge.add_server_as_written(config("one"));
+    bridge.add_server_as_written(config("two"));
     let begun = Instant::now();
     bridge.start().await;
     assert!(begun.elapsed() < Duration::from_secs(60), "{:?}", begun.elapsed());
-    let waits = if bridge.status()[0].state == ServerState::Connected { "two" } else { "one" };
+    let waits = if bridge.status()[0].state.is_connected() { "two" } else { "one" };
     let runs = if waits == "two" { "one" } else { "two" };
     let explained = bridge.explain(waits).unwrap();
-    assert_eq!(explained.cause, "as many local servers run as this host allows at once");
-    bridge.disable(runs);
-    reached(&bridge, waits, ServerState::Connected).await;
+    assert_eq!(explained.cause, "the maximum number of local servers is already running");
+    bridge.disable(runs).unwrap();
+    reached(&bridge, waits, ServerState::is_connected).await;
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_connection_that_ends_is_told_as_such_and_a_silent_server_is_explained() {
+async fn closed_connection_has_an_event_and_silent_server_an_explanation() {
     let fake = Fake::new(&["a"]);
     let bridge = one(&fake, |options| options.ping_every = Some(Duration::from_secs(30))).await;
     let mut events = bridge.events();
     fake.kill();
     settled().await;
     assert!(told(&mut events).contains(&"server.disconnected"));
-    reached(&bridge, "srv", ServerState::Connected).await;
+    reached(&bridge, "srv", ServerState::is_connected).await;
     fake.mute();
-    reached(&bridge, "srv", ServerState::Pending).await;
+    reached(&bridge, "srv", ServerState::is_pending).await;
     let explained = bridge.explain("srv").unwrap();
-    assert_eq!(explained.cause, "it no longer answers, not even when asked whether it is there");
+    assert_eq!(explained.cause, "it does not respond to pings");
 }

@@ -1,4 +1,4 @@
-//! Logins to a real server over HTTP, with an authorization server that is played.
+//! Logins to a real HTTP server, with a simulated authorization server.
 
 use std::{
     path::Path,
@@ -10,19 +10,25 @@ use std::{
 };
 
 use mcp_auth::{
-    DeviceCode, HttpClient, HttpError, HttpRequest, HttpResponse, Interact, InteractError,
-    LoopbackBrowser, Redirect, RedirectUri, Secret, StoreMode, Visit,
+    InteractError, Secret,
+    http::{HttpClient, HttpError, HttpRequest, HttpResponse},
+    interact::{DeviceCode, Interact, LoopbackBrowser, Redirect, RedirectUri, Visit},
+    store::StoreMode,
 };
 use mcp_bridge::{
-    BoxFuture, Bridge, BridgeOptions, CallContext, HttpServeOptions, Logins, LoginsOptions,
-    ServeOptions, ServerConfig, ServerState, Tool, ToolOutcome, ToolServer, ToolSpec,
+    Bridge, BridgeOptions, CallContext, Logins, LoginsOptions, ServerConfig, ServerState, Tool,
+    ToolOutcome, ToolSpec, tool::BoxFuture,
 };
-use mcp_config::{AuthKind, OAuth, Remote, SecretText, Transport};
+use mcp_config::{
+    Remote, SecretText, Transport,
+    model::{AuthKind, OAuth},
+};
+use mcp_server::{ServeOptions, ToolServer, http::HttpServeOptions};
 use serde_json::json;
 
 use crate::support::{args, names};
 
-const TOKEN: &str = "canary-access";
+const TOKEN: &str = "canary-access-token";
 const REDIRECT: &str = "http://127.0.0.1:9/callback";
 
 struct Hello(ToolSpec);
@@ -37,19 +43,19 @@ impl Tool for Hello {
     }
 }
 
-/// An MCP server that wants [`TOKEN`]. Returns its URL.
+/// An MCP server that requires [`TOKEN`]. Returns its URL.
 async fn server() -> String {
     let server = ToolServer::new(ServeOptions::new("s", "1"));
     server.add_tool(Arc::new(Hello(ToolSpec::new("hello", "Says hello."))));
     let mut options = HttpServeOptions::default();
-    options.bearer = Some(TOKEN.into());
+    options.bearer = Some(TOKEN.parse().unwrap());
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}/mcp", listener.local_addr().unwrap());
     tokio::spawn(async move { server.http(options).serve(listener).await });
     url
 }
 
-/// The authorization server of that one, and the user who logs in there.
+/// The simulated authorization server, and the user who logs in there.
 #[derive(Clone, Debug, Default)]
 struct World(Arc<State>);
 
@@ -58,7 +64,7 @@ struct State {
     logins: AtomicUsize,
     tokens: AtomicUsize,
     revoked: Mutex<Vec<String>>,
-    /// Every request of a login, with its body, and every page that was opened.
+    /// The requests of logins with their bodies, and the pages that were opened.
     asked: Mutex<Vec<String>>,
 }
 
@@ -109,7 +115,7 @@ impl World {
         self.0.tokens.load(Ordering::Relaxed)
     }
 
-    /// What was asked so far, one line each. Forgets it.
+    /// Takes the recorded requests, one per line.
     fn asked(&self) -> String {
         std::mem::take(&mut *self.0.asked.lock().unwrap()).join("\n")
     }
@@ -118,7 +124,7 @@ impl World {
         self.0.logins.load(Ordering::Relaxed)
     }
 
-    /// What one host, a process of its own for all that matters, knows of logins.
+    /// The logins of one host, standing in for a separate process.
     fn host(&self, folder: &Path) -> Logins {
         let mut options = LoginsOptions::in_folder(folder);
         options.store = StoreMode::File;
@@ -156,7 +162,7 @@ impl Interact for World {
     }
 }
 
-/// A user who says yes to everything.
+/// A user who confirms every page.
 struct Agrees {
     uri: String,
     world: World,
@@ -183,7 +189,7 @@ fn config(url: &str) -> ServerConfig {
 
 async fn bridge(logins: &Logins, config: ServerConfig) -> Bridge {
     let bridge = Bridge::new(BridgeOptions::with_logins(logins));
-    bridge.add_server(config);
+    bridge.add_server_as_written(config);
     bridge.start().await;
     bridge
 }
@@ -193,40 +199,40 @@ fn state(bridge: &Bridge) -> ServerState {
 }
 
 async fn connected(bridge: &Bridge) {
-    let up = bridge.wait_for("docs", |status| status.state == ServerState::Connected);
+    let up = bridge.wait_for("docs", |status| status.state.is_connected());
     tokio::time::timeout(Duration::from_secs(60), up).await.unwrap().unwrap();
 }
 
 #[tokio::test]
-async fn a_login_is_made_once_kept_for_every_host_and_ended() {
+async fn login_is_shared_by_hosts_until_logout() {
     let (world, folder, url) = (World::default(), tempfile::tempdir().unwrap(), server().await);
     let (here, there) = (world.host(folder.path()), world.host(folder.path()));
     let one = bridge(&here, config(&url)).await;
-    assert_eq!(state(&one), ServerState::NeedsAuth);
+    assert_eq!(state(&one), ServerState::NeedsLogin);
     assert_eq!(names(&one), ["mcp__docs__authenticate"]);
 
-    // Another host knows at once, without a runtime's turn or a request.
+    // A second host knows at once, without running a task or sending a request.
     let two = Bridge::new(BridgeOptions::with_logins(&there));
-    two.add_server(config(&url));
-    assert_eq!(state(&two), ServerState::NeedsAuth);
+    two.add_server_as_written(config(&url));
+    assert_eq!(state(&two), ServerState::NeedsLogin);
     assert_eq!(names(&two), ["mcp__docs__authenticate"]);
 
     let outcome = one.call("mcp__docs__authenticate", args(&json!({})), CallContext::default());
-    assert_eq!(outcome.await.text_content(), "logged in to docs");
-    connected(&one).await;
+    let text = outcome.await.text_content();
+    assert_eq!(text, "logged in to docs; its tools: mcp__docs__hello");
     let outcome = one.call("mcp__docs__hello", args(&json!({})), CallContext::default()).await;
     assert_eq!(outcome.text_content(), "hello");
     assert_eq!((world.logins(), world.tokens()), (1, 1));
 
-    // The login was cleared for all, and is good for all.
+    // The login is shared, so a third host needs no login.
     let three = bridge(&world.host(folder.path()), config(&url)).await;
     assert_eq!(state(&three), ServerState::Connected);
-    two.reconnect("docs");
+    two.reconnect("docs").unwrap();
     connected(&two).await;
     assert_eq!(world.logins(), 1);
 
     one.logout("docs").await.unwrap();
-    let out = one.wait_for("docs", |status| status.state == ServerState::NeedsAuth).await;
+    let out = one.wait_for("docs", |status| status.state.needs_login()).await;
     assert!(out.is_some());
     assert_eq!(names(&one), ["mcp__docs__authenticate"]);
     let revoked = world.0.revoked.lock().unwrap().join(" ");
@@ -235,7 +241,7 @@ async fn a_login_is_made_once_kept_for_every_host_and_ended() {
 }
 
 #[tokio::test]
-async fn a_token_outlives_its_connection() {
+async fn token_is_reused_after_a_reconnect() {
     let (world, folder, url) = (World::default(), tempfile::tempdir().unwrap(), server().await);
     let logins = world.host(folder.path());
     let bridge = bridge(&logins, config(&url)).await;
@@ -245,16 +251,16 @@ async fn a_token_outlives_its_connection() {
     connected(&bridge).await;
     for _ in 0..5 {
         let before = bridge.status()[0].clone();
-        bridge.reconnect("docs");
+        bridge.reconnect("docs").unwrap();
         let gone = bridge.wait_for("docs", |status| status.state != before.state);
         tokio::time::timeout(Duration::from_secs(60), gone).await.unwrap().unwrap();
         connected(&bridge).await;
     }
-    assert_eq!(world.tokens(), 1, "a reconnect spends no refresh token");
+    assert_eq!(world.tokens(), 1, "a reconnect does not use a refresh token");
 }
 
 #[tokio::test]
-async fn headers_of_a_configuration_are_all_there_is_unless_it_says_otherwise() {
+async fn configured_headers_replace_oauth_unless_requested() {
     let (world, folder, url) = (World::default(), tempfile::tempdir().unwrap(), server().await);
     let logins = world.host(folder.path());
     let with = |value: &str| {
@@ -268,11 +274,12 @@ async fn headers_of_a_configuration_are_all_there_is_unless_it_says_otherwise() 
     let right = bridge(&logins, with(&format!("Bearer {TOKEN}"))).await;
     assert_eq!(state(&right), ServerState::Connected);
     let wrong = bridge(&logins, with("Bearer canary-wrong")).await;
-    assert_eq!(state(&wrong), ServerState::NeedsAuth);
+    assert_eq!(state(&wrong), ServerState::NeedsLogin);
     let problem = wrong.login("docs", Arc::new(|_| {})).await.unwrap_err();
+    let problem = problem.report();
     assert!(problem.contains("set its credentials in the configuration"), "{problem}");
     assert!(!format!("{:?} {:?}", wrong.status(), wrong.explain("docs")).contains("canary"));
-    // What somebody fixes in a file counts at once: nothing is remembered against it.
+    // A refusal of a configured header is not remembered, so a corrected entry works at once.
     let fixed = bridge(&logins, with(&format!("Bearer {TOKEN}"))).await;
     assert_eq!(state(&fixed), ServerState::Connected);
     let mut both = with("Bearer old");
@@ -285,7 +292,7 @@ async fn headers_of_a_configuration_are_all_there_is_unless_it_says_otherwise() 
 
 #[cfg(unix)]
 #[tokio::test]
-async fn a_helper_gives_the_headers() {
+async fn headers_helper_provides_headers() {
     let (world, folder, url) = (World::default(), tempfile::tempdir().unwrap(), server().await);
     let script = folder.path().join("headers.json");
     std::fs::write(&script, json!({"Authorization": format!("Bearer {TOKEN}")}).to_string())
@@ -298,7 +305,38 @@ async fn a_helper_gives_the_headers() {
     assert_eq!(state(&bridge), ServerState::Connected);
 }
 
-/// A configuration that says this about its login.
+/// Cargo sets `CARGO_*` for every test. The helper sees only the variables that its entry names, and runs in
+/// the project.
+#[cfg(unix)]
+#[tokio::test]
+async fn headers_helper_gets_only_named_variables_and_runs_in_the_project() {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    let (world, folder, url) = (World::default(), tempfile::tempdir().unwrap(), server().await);
+    let project = folder.path().join("project");
+    std::fs::create_dir(&project).unwrap();
+    let helper = project.join("helper");
+    let script = format!(
+        "#!/bin/sh\n[ -z \"$CARGO_MANIFEST_DIR\" ] && [ -n \"$CARGO_PKG_NAME\" ] && [ \"$GIVEN\" = 1 ] &&\n\
+         [ -x ./helper ] && echo '{{\"Authorization\":\"Bearer {TOKEN}\"}}'\n"
+    );
+    std::fs::write(&helper, script).unwrap();
+    std::fs::set_permissions(&helper, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let mut remote = Remote::new(url.as_str());
+    remote.headers_helper = Some("./helper".into());
+    remote.env = [("GIVEN", "1".into())].into_iter().collect();
+    remote.env_pass = vec!["CARGO_PKG_NAME".into()];
+    let mut config = config(&url);
+    config.transport = Transport::Http(remote);
+    let mut options = LoginsOptions::in_folder(folder.path());
+    options.store = StoreMode::File;
+    options.http = Some(Arc::new(world));
+    options.project = Some(project);
+    let bridge = bridge(&Logins::new(options), config).await;
+    assert_eq!(state(&bridge), ServerState::Connected);
+}
+
+/// A configuration with these OAuth settings.
 fn with_oauth(url: &str, change: impl FnOnce(&mut OAuth)) -> ServerConfig {
     let mut oauth = OAuth::default();
     oauth.client_id = Some("known".into());
@@ -311,7 +349,7 @@ fn with_oauth(url: &str, change: impl FnOnce(&mut OAuth)) -> ServerConfig {
 }
 
 #[tokio::test]
-async fn everything_that_a_configuration_says_about_a_login_takes_effect() {
+async fn all_oauth_settings_take_effect() {
     let (world, folder, url) = (World::default(), tempfile::tempdir().unwrap(), server().await);
     let base = url.trim_end_matches("/mcp").to_owned();
     let text = |path: &str| Some(format!("{base}{path}").as_str().into());
@@ -358,7 +396,7 @@ async fn everything_that_a_configuration_says_about_a_login_takes_effect() {
 }
 
 #[tokio::test]
-async fn a_client_with_a_place_for_tokens_and_no_page_logs_in_by_itself() {
+async fn client_credentials_login_needs_no_user() {
     let (world, folder, url) = (World::default(), tempfile::tempdir().unwrap(), server().await);
     let token = url.replace("/mcp", "/token");
     let config = with_oauth(&url, |oauth| {
@@ -367,21 +405,49 @@ async fn a_client_with_a_place_for_tokens_and_no_page_logs_in_by_itself() {
     });
     let bridge = bridge(&world.host(folder.path()), config).await;
     connected(&bridge).await;
-    assert_eq!((world.logins(), world.tokens()), (0, 1), "nobody was asked");
+    assert_eq!((world.logins(), world.tokens()), (0, 1), "no user interaction");
     assert!(world.asked().contains("grant_type=client_credentials"));
 }
 
 #[tokio::test]
-async fn a_setting_that_cannot_be_used_is_named() {
+async fn unusable_oauth_setting_is_named_in_the_error() {
     let (world, folder, url) = (World::default(), tempfile::tempdir().unwrap(), server().await);
     let logins = world.host(folder.path());
     let page = with_oauth(&url, |oauth| oauth.authorization_url = Some("javascript:x".into()));
     let bridge = bridge(&logins, page).await;
-    let told = bridge.login("docs", Arc::new(|_| {})).await.unwrap_err();
-    assert!(told.contains("the configured authorization URL cannot be used"), "{told}");
+    let told = bridge.login("docs", Arc::new(|_| {})).await.unwrap_err().report();
+    assert!(told.contains("the configured authorization URL"), "{told}");
     let away = |oauth: &mut OAuth| oauth.redirect_uri = Some("https://example.com/x".into());
     let login = logins.oauth(&with_oauth(&url, away)).unwrap();
     let told = login.login(&LoopbackBrowser::new()).await.unwrap_err();
     let why = std::error::Error::source(&told).unwrap().to_string();
-    assert!(why.contains("paste the address"), "{why}");
+    assert!(why.contains("paste the"), "{why}");
+}
+
+#[tokio::test]
+async fn refused_header_is_remembered_by_all_hosts_until_it_changes() {
+    let (world, folder, url) = (World::default(), tempfile::tempdir().unwrap(), server().await);
+    let with_key = |key: &str| {
+        let mut remote = Remote::new(url.as_str());
+        let value = SecretText::parse(&format!("Bearer {key}"));
+        remote.headers.insert("Authorization", value);
+        let mut config = config(&url);
+        config.transport = Transport::Http(remote);
+        config
+    };
+    let one = bridge(&world.host(folder.path()), with_key("wrong")).await;
+    assert_eq!(state(&one), ServerState::NeedsLogin);
+    assert!(names(&one).is_empty(), "a login tool would always fail");
+    let step = one.explain("docs").unwrap().next_step;
+    assert_eq!(step, "set the header `Authorization` in its configuration entry");
+
+    // A second host knows at once, without a request.
+    let two = Bridge::new(BridgeOptions::with_logins(&world.host(folder.path())));
+    two.add_server_as_written(with_key("wrong"));
+    assert_eq!(state(&two), ServerState::NeedsLogin);
+    let called = two.call("mcp__docs__hello", args(&json!({})), CallContext::default()).await;
+    assert!(called.is_error);
+
+    let three = bridge(&world.host(folder.path()), with_key(TOKEN)).await;
+    assert_eq!(state(&three), ServerState::Connected);
 }

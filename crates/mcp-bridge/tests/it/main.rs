@@ -2,17 +2,24 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
+mod acceptance;
+mod api;
+mod boundary;
+#[cfg(feature = "validate")]
+mod budget;
 mod checks;
 mod connector;
 mod context;
+mod host_basics;
 mod hostile;
 mod lazy;
 mod lifecycle;
-#[cfg(all(feature = "auth", feature = "http", feature = "serve-http"))]
+#[cfg(all(feature = "auth", feature = "http"))]
 mod logins;
+mod results;
 mod scenario;
-mod serve;
 mod soak;
 mod support;
+mod tracing;
 mod trust;
 mod turns;

@@ -1,4 +1,5 @@
-//! A day of trouble on a paused clock: servers die, refuse, change and are switched off, at random from a seed.
+//! A simulated day of failures on a paused clock: servers die, refuse, change and are disabled, at random from
+//! a seed.
 
 use std::{
     future::poll_fn,
@@ -10,9 +11,11 @@ use std::{
 };
 
 use mcp_bridge::{
-    BoxFuture, Bridge, CallContext, DefaultConnector, FailureKind, Hints, RawJson, ServeOptions,
-    ServerState, Tool, ToolOutcome, ToolServer, ToolSpec,
+    Bridge, CallContext, FailureKind, RawJson, ServerState, Tool, ToolOutcome, ToolSpec,
+    connect::DefaultConnector,
+    tool::{BoxFuture, Hints},
 };
+use mcp_server::{ServeOptions, ToolServer};
 use mcp_transport::{Connect, ConnectError, InProcess, Inbound, Link, Locality, Outlet, pair};
 use tokio::{sync::Notify, time::Instant};
 
@@ -20,10 +23,10 @@ use crate::support::{config, names, options, reached};
 
 const SERVERS: usize = 6;
 const DAY: Duration = Duration::from_secs(86_400);
-/// How long a server takes to go once it has been told.
+/// How long a server takes to exit after its connection was closed.
 const LINGERS: Duration = Duration::from_millis(700);
 
-/// Says what it was asked, and whose it is.
+/// Echoes its arguments and the number of its server.
 struct Echo(ToolSpec, usize);
 
 impl Tool for Echo {
@@ -37,7 +40,7 @@ impl Tool for Echo {
     }
 }
 
-/// A server that can be made to fail.
+/// A server with injected failures.
 struct Frail {
     inner: InProcess,
     fate: Arc<Fate>,
@@ -47,14 +50,14 @@ struct Frail {
 #[derive(Default)]
 struct Fate {
     death: Notify,
-    /// So many attempts from now on are refused.
+    /// The number of attempts to refuse from now on.
     refusals: AtomicUsize,
     alive: AtomicUsize,
     most_alive: AtomicUsize,
     starts: AtomicUsize,
 }
 
-/// One that is there.
+/// A running instance of a server.
 struct Life(Arc<Fate>);
 
 impl Life {
@@ -96,7 +99,7 @@ impl Frail {
     }
 }
 
-/// Carries messages to and fro, and holds on to the link for a while once it has ended.
+/// Forwards messages between the links, and keeps the server's link for a while after the end.
 async fn carry(mut host: Link, mut server: Link) {
     let (mut out, mut back) = (Vec::new(), Vec::new());
     let pass = |batch: &mut Vec<Inbound>, to: &Arc<dyn Outlet>| {
@@ -137,7 +140,7 @@ impl Connect for Frail {
     }
 }
 
-/// Numbers that look random and follow from a seed.
+/// Pseudo-random numbers from a seed.
 struct Dice(u64);
 
 impl Dice {
@@ -155,7 +158,7 @@ fn name(number: usize) -> String {
     format!("s{number}")
 }
 
-/// A call is right, or says that its server is not there; and it does so at once.
+/// Calls a tool. It must return the right result, or fail at once because its server is down.
 async fn check(bridge: &Bridge, number: usize, nonce: u64) -> bool {
     let arguments = format!(r#"{{"nonce":{nonce}}}"#);
     let raw = RawJson::parse(arguments.clone()).unwrap();
@@ -182,7 +185,7 @@ async fn day(seed: u64) {
     options.connector = Arc::new(connector);
     options.ping_every = Some(Duration::from_secs(30));
     let bridge = Bridge::new(options);
-    (0..SERVERS).for_each(|number| bridge.add_server(config(&name(number))));
+    (0..SERVERS).for_each(|number| bridge.add_server_as_written(config(&name(number))));
     bridge.start().await;
     let order = names(&bridge);
     let metrics = tokio::runtime::Handle::current().metrics();
@@ -199,12 +202,12 @@ async fn day(seed: u64) {
                 victim.fate.refusals.store(refusals, Ordering::SeqCst);
                 victim.fate.death.notify_waiters();
             }
-            3 => assert!(bridge.reconnect(&name(number))),
-            4 => assert!(bridge.disable(&name(number))),
+            3 => assert!(bridge.reconnect(&name(number)).is_ok()),
+            4 => assert!(bridge.disable(&name(number)).is_ok()),
             5 => victim.server.tools_changed(),
             _ => {
-                bridge.enable(&name(number));
-                bridge.connect(&name(number));
+                bridge.enable(&name(number)).unwrap();
+                bridge.connect(&name(number)).unwrap();
             }
         }
         for _ in 0..3 {
@@ -215,43 +218,43 @@ async fn day(seed: u64) {
 
     for (number, server) in frail.iter().enumerate() {
         server.fate.refusals.store(0, Ordering::SeqCst);
-        bridge.enable(&name(number));
-        bridge.connect(&name(number));
-        reached(&bridge, &name(number), ServerState::Connected).await;
+        bridge.enable(&name(number)).unwrap();
+        bridge.connect(&name(number)).unwrap();
+        reached(&bridge, &name(number), ServerState::is_connected).await;
         assert!(check(&bridge, number, 7).await, "{number} with seed {seed}");
         let most = server.fate.most_alive.load(Ordering::SeqCst);
-        assert_eq!(most, 1, "{number} was there {most} times at once, with seed {seed}");
+        assert_eq!(most, 1, "{most} instances of {number} at once, with seed {seed}");
     }
     let starts: usize = frail.iter().map(|s| s.fate.starts.load(Ordering::SeqCst)).sum();
     assert!(starts > 500 && right > 1_000, "{starts} starts, {right} answers");
-    assert_eq!(names(&bridge), order, "byte for byte the same, with seed {seed}");
+    assert_eq!(names(&bridge), order, "the same order, with seed {seed}");
     tokio::time::sleep(Duration::from_secs(10)).await;
     let now = metrics.num_alive_tasks();
-    assert!(now <= tasks, "{tasks} tasks in the morning, {now} at night, with seed {seed}");
+    assert!(now <= tasks, "{tasks} tasks at the start, {now} at the end, with seed {seed}");
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_day_of_trouble_ends_as_it_began() {
+async fn day_of_random_failures_ends_in_the_initial_state() {
     for seed in 1..=2 {
         day(seed).await;
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_server_is_gone_before_it_is_started_again() {
+async fn server_process_exits_before_it_is_restarted() {
     let frail = Frail::new(0);
     let mut options = options(&crate::support::Fakes::default());
     options.connector = Arc::new(DefaultConnector::new().register(name(0), frail.clone()));
     let bridge = Bridge::new(options);
-    bridge.add_server(config(&name(0)));
+    bridge.add_server_as_written(config(&name(0)));
     bridge.start().await;
     for _ in 0..3 {
-        bridge.reconnect(&name(0));
-        reached(&bridge, &name(0), ServerState::Pending).await;
-        bridge.disable(&name(0));
-        bridge.enable(&name(0));
-        bridge.connect(&name(0));
-        reached(&bridge, &name(0), ServerState::Connected).await;
+        bridge.reconnect(&name(0)).unwrap();
+        reached(&bridge, &name(0), ServerState::is_pending).await;
+        bridge.disable(&name(0)).unwrap();
+        bridge.enable(&name(0)).unwrap();
+        bridge.connect(&name(0)).unwrap();
+        reached(&bridge, &name(0), ServerState::is_connected).await;
     }
     assert_eq!(frail.fate.most_alive.load(Ordering::SeqCst), 1);
 }

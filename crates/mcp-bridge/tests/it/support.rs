@@ -1,4 +1,4 @@
-//! Servers that do what a test tells them, reached in process and on tokio's paused clock.
+//! Scripted servers, reached in process on tokio's paused clock.
 
 use std::{
     collections::{HashMap, VecDeque},
@@ -12,37 +12,41 @@ use std::{
 };
 
 use mcp_bridge::{
-    BoxFuture, Bridge, BridgeOptions, CallContext, Connector, Event, Events, RawJson, ServerConfig,
-    ServerState, ToolOutcome, Way,
+    Bridge, BridgeOptions, CallContext, Event, Events, RawJson, ServerConfig, ServerState,
+    ToolOutcome,
+    connect::{Connector, ServerRoute},
+    tool::BoxFuture,
 };
 use mcp_config::{Sdk, Transport};
 use mcp_jsonrpc::{
-    Delivery, ErrorClass, ErrorObject, Loss, Message, Notification, Request, RequestId, Response,
-    Trouble,
+    Delivery, ErrorClass, ErrorObject, FailureCause, Loss, Message, Notification, Request,
+    RequestId, Response,
 };
 use mcp_transport::{
-    CloseReport, Connect, ConnectError, Inbound, Inlet, Link, Locality, Outlet, pair,
+    Connect, ConnectError, Inbound, Inlet, Link, Locality, Outlet, diagnostics::CloseReport, pair,
 };
 use serde_json::{Value, json};
 
-/// What a tool call comes to.
+/// The result of a tool call.
 pub(crate) enum Reply {
     Text(&'static str),
     Result(Value),
     Error(i64, &'static str),
-    /// The link loses the request, for a reason of this class.
+    /// The link loses the request, with this error class.
     Lost(ErrorClass, Delivery),
-    /// No answer.
+    /// No response.
     Never,
-    /// The server goes away without one.
+    /// The server dies without a response.
     Die,
-    /// The server asks the user first, and answers with what it was told.
+    /// The server sends this log message and then responds.
+    Logged(Value),
+    /// The server sends an elicitation request, and responds with its result.
     Elicit,
 }
 
 type OnCall = Box<dyn FnMut(&str, &Value) -> Reply + Send>;
 
-/// A server, and all its connections.
+/// A scripted server with all its connections.
 #[derive(Clone)]
 pub(crate) struct Fake(Arc<Inner>);
 
@@ -56,6 +60,7 @@ struct State {
     tools: Value,
     prompts: Value,
     resources: Value,
+    content: String,
     instructions: Option<String>,
     on_call: OnCall,
     refusals: VecDeque<ConnectError>,
@@ -80,6 +85,7 @@ impl Fake {
             tools: tools.iter().map(|name| tool(name)).collect(),
             prompts: json!([]),
             resources: json!([]),
+            content: "contents".into(),
             instructions: None,
             on_call: Box::new(|_, _| Reply::Text("done")),
             refusals: VecDeque::new(),
@@ -119,6 +125,12 @@ impl Fake {
         self
     }
 
+    /// Sets the content of every resource.
+    pub(crate) fn content(&self, text: String) -> &Self {
+        self.with(|state| state.content = text);
+        self
+    }
+
     pub(crate) fn instructions(&self, text: &str) -> &Self {
         self.with(|state| state.instructions = Some(text.to_owned()));
         self
@@ -132,7 +144,7 @@ impl Fake {
         self
     }
 
-    /// The next connection is refused.
+    /// Refuses the next connection.
     pub(crate) fn refuse_once(&self, error: ConnectError) -> &Self {
         self.with(|state| state.refusals.push_back(error));
         self
@@ -157,13 +169,13 @@ impl Fake {
         self
     }
 
-    /// Has another page of tools, always.
+    /// Returns another page of tools for every cursor.
     pub(crate) fn endless(&self) -> &Self {
         self.with(|state| state.is_endless = true);
         self
     }
 
-    /// Sends anything.
+    /// Sends a message on all connections.
     pub(crate) fn send(&self, message: &Message) {
         let links = self.with(|state| state.links.clone());
         for link in links {
@@ -171,13 +183,13 @@ impl Fake {
         }
     }
 
-    /// Answers nothing from now on, pings included.
+    /// Stops responding, also to pings.
     pub(crate) fn mute(&self) -> &Self {
         self.with(|state| state.is_mute = true);
         self
     }
 
-    /// Every connection ends.
+    /// Closes every connection.
     pub(crate) fn kill(&self) {
         let links = self.with(|state| std::mem::take(&mut state.links));
         for link in links {
@@ -206,7 +218,7 @@ impl Fake {
         self.0.calls.load(Ordering::SeqCst)
     }
 
-    /// The params of every request of this method so far.
+    /// The params of all requests of this method so far.
     pub(crate) fn seen(&self, method: &str) -> Vec<Value> {
         self.with(|state| {
             let of = state.seen.iter().filter(|(known, _)| known == method);
@@ -244,7 +256,8 @@ impl Fake {
             "prompts/list" => ok(self.with(|state| json!({ "prompts": state.prompts }))),
             "resources/list" => ok(self.with(|state| json!({ "resources": state.resources }))),
             "resources/read" => {
-                ok(json!({"contents": [{"uri": params["uri"], "text": "contents"}]}))
+                let text = self.with(|state| state.content.clone());
+                ok(json!({"contents": [{"uri": params["uri"], "text": text}]}))
             }
             "prompts/get" => ok(json!({"messages": [{"role": "user",
                 "content": {"type": "text", "text": params["arguments"].to_string()}}]})),
@@ -265,6 +278,12 @@ impl Fake {
         match reply {
             Reply::Text(text) => ok(json!({"content": [{"type": "text", "text": text}]})),
             Reply::Result(result) => ok(result),
+            Reply::Logged(message) => {
+                let log =
+                    Notification::new("notifications/message", RawJson::encode(&message).ok());
+                let _ = link.send(Message::Notification(log));
+                ok(json!({"content": [{"type": "text", "text": "done"}]}))
+            }
             Reply::Error(code, text) => Some(request.answer(Err(ErrorObject::new(code, text)))),
             Reply::Lost(class, delivery) => {
                 let text = format!("{class:?} {delivery:?}");
@@ -288,7 +307,7 @@ impl Fake {
         }
     }
 
-    /// The user's answer goes back as the result of the call it was asked for.
+    /// Returns the user's answer as the result of the call that elicited it.
     fn answered(&self, response: &Response) -> Option<Message> {
         let id = response.id.as_ref()?.as_text()?.to_owned();
         let call = self.with(|state| {
@@ -306,7 +325,7 @@ impl Fake {
     }
 }
 
-/// The code by which a fake tells its link to lose a request.
+/// The error code that makes the link lose a request.
 const LOST: i64 = -99_999;
 
 struct FakeInlet(Box<dyn Inlet>);
@@ -338,7 +357,7 @@ impl Inlet for FakeInlet {
                     _ => Delivery::Unknown,
                 };
                 let secret = "secret body: Bearer abcdef";
-                let failure = Loss::new(delivery, class, Trouble::Other, secret).into();
+                let failure = Loss::new(delivery, class, FailureCause::Other, secret).into();
                 *inbound = Inbound::Lost { id: id.clone(), failure };
             }
         }
@@ -394,15 +413,15 @@ impl Connect for Fake {
     }
 }
 
-/// Finds fakes by their servers' names.
+/// A connector that finds fakes by server name.
 #[derive(Clone, Default)]
 pub(crate) struct Fakes(HashMap<String, Fake>);
 
 impl Connector for Fakes {
-    fn open(&self, config: &ServerConfig) -> Result<Way, ConnectError> {
+    fn open(&self, config: &ServerConfig) -> Result<ServerRoute, ConnectError> {
         let fake = self.0.get(config.name.as_str());
         let fake = fake.ok_or_else(|| ConnectError::InvalidOptions("no such fake".into()))?;
-        Ok(Way::new(Arc::new(fake.clone())))
+        Ok(ServerRoute::new(Arc::new(fake.clone())))
     }
 }
 
@@ -416,7 +435,7 @@ pub(crate) fn config(name: &str) -> ServerConfig {
     config
 }
 
-/// Options that reach these fakes.
+/// Options that connect to these fakes.
 pub(crate) fn options(fakes: &Fakes) -> BridgeOptions {
     let mut options = BridgeOptions::default();
     options.connector = Arc::new(fakes.clone());
@@ -428,7 +447,7 @@ pub(crate) async fn one(fake: &Fake, change: impl FnOnce(&mut BridgeOptions)) ->
     let mut options = options(&fakes([("srv", fake)]));
     change(&mut options);
     let bridge = Bridge::new(options);
-    bridge.add_server(config("srv"));
+    bridge.add_server_as_written(config("srv"));
     bridge.start().await;
     bridge
 }
@@ -445,13 +464,13 @@ pub(crate) async fn call(bridge: &Bridge, name: &str) -> ToolOutcome {
     bridge.call(name, RawJson::empty_object(), CallContext::default()).await
 }
 
-pub(crate) async fn reached(bridge: &Bridge, server: &str, state: ServerState) {
-    let reached = bridge.wait_for(server, |status| status.state == state);
+pub(crate) async fn reached(bridge: &Bridge, server: &str, is_it: fn(&ServerState) -> bool) {
+    let reached = bridge.wait_for(server, |status| is_it(&status.state));
     let limit = Duration::from_secs(1_000_000);
     tokio::time::timeout(limit, reached).await.expect("the state is reached").unwrap();
 }
 
-/// Waits until every task waits.
+/// Waits until all tasks are idle.
 pub(crate) async fn settled() {
     tokio::time::sleep(Duration::from_millis(1)).await;
 }

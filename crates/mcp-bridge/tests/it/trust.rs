@@ -1,4 +1,4 @@
-//! Who may do what.
+//! Rules, approvals, plan mode, hooks, retries and composed tools.
 
 use std::sync::{
     Arc, Mutex,
@@ -6,16 +6,19 @@ use std::sync::{
 };
 
 use mcp_bridge::{
-    Action, Approval, ApprovalRequest, Approver, BoxFuture, Bridge, CallContext, Cancel,
-    CustomTool, CustomToolError, Delivery, Event, FailureKind, Hook, HookCall, LeaseOptions, Note,
-    RawJson, Rule, Rules, Tool, ToolOutcome, ToolSpec, TrustPolicy, Verdict,
+    Approval, ApprovalRequest, Approver, Bridge, CallContext, ConversationOptions, Event,
+    FailureKind, RawJson, Tool, ToolOutcome, ToolSpec,
+    error::CustomToolError,
+    hooks::{Hook, HookCall, Verdict},
+    tool::{BoxFuture, Cancel, CustomTool, Delivery, Note},
+    trust::{Action, Rule, Rules, TrustPolicy},
 };
-use mcp_client::ErrorClass;
+use mcp_client::diagnostics::ErrorClass;
 use serde_json::json;
 
 use crate::support::{Fake, Reply, all, args, call, config, fakes, one, options, settled, told};
 
-/// Answers as it is told, and keeps what it was asked.
+/// An approver with scripted answers that records the requests.
 #[derive(Default)]
 struct Says(Mutex<Vec<Approval>>, Mutex<Vec<ApprovalRequest>>);
 
@@ -33,12 +36,12 @@ fn untrusted(fake: &Fake, says: &Arc<Says>) -> Bridge {
     let bridge = Bridge::new(options);
     let mut server = config("srv");
     server.trust = false;
-    bridge.add_server(server);
+    bridge.add_server_as_written(server);
     bridge
 }
 
 #[tokio::test(start_paused = true)]
-async fn unknown_servers_are_asked_about_and_an_approval_holds_as_long_as_the_definition() {
+async fn untrusted_server_needs_approval_until_its_definition_changes() {
     let fake = Fake::new(&["a"]);
     let says = Arc::new(Says::default());
     let bridge = untrusted(&fake, &says);
@@ -49,7 +52,7 @@ async fn unknown_servers_are_asked_about_and_an_approval_holds_as_long_as_the_de
     says.0.lock().unwrap().push(Approval::Always);
     assert!(!call(&bridge, "mcp__srv__a").await.is_error);
     assert!(!call(&bridge, "mcp__srv__a").await.is_error);
-    assert_eq!(says.1.lock().unwrap().len(), 2, "approved for good");
+    assert_eq!(says.1.lock().unwrap().len(), 2, "approved permanently");
     fake.tools(
         json!([{"name": "a", "description": "Does evil.", "inputSchema": {"type": "object"}}]),
     );
@@ -58,11 +61,11 @@ async fn unknown_servers_are_asked_about_and_an_approval_holds_as_long_as_the_de
     assert!(call(&bridge, "mcp__srv__a").await.is_error);
     let asked = says.1.lock().unwrap();
     let changed = asked[2].changed.as_deref().unwrap();
-    assert_eq!(changed, "- description: \"Does a.\"\n+ description: \"Does evil.\"");
+    assert_eq!(changed, "+ description: \"Does evil.\"\n- description: \"Does a.\"");
 }
 
 #[tokio::test(start_paused = true)]
-async fn rules_deny_before_anybody_is_asked() {
+async fn deny_rule_applies_before_the_user_is_asked() {
     let fake = Fake::new(&["shell_run", "read"]);
     let bridge = one(&fake, |options| {
         let rules = vec![Rule::new("mcp:*:shell_*", Action::Deny)];
@@ -72,11 +75,11 @@ async fn rules_deny_before_anybody_is_asked() {
     let denied = call(&bridge, "mcp__srv__shell_run").await;
     assert_eq!(denied.failure_kind(), Some(FailureKind::Denied));
     assert!(!call(&bridge, "mcp__srv__read").await.is_error);
-    assert!(bridge.dead_letters().is_empty());
+    assert!(bridge.failed_calls().is_empty());
 }
 
 #[tokio::test(start_paused = true)]
-async fn plan_mode_queues_what_writes_and_runs_it_after_review() {
+async fn plan_mode_queues_writing_calls_and_runs_them_after_review() {
     let fake = Fake::new(&["create_issue", "list_issues"]);
     let bridge = one(&fake, |_| {}).await;
     let mut events = bridge.events();
@@ -97,7 +100,7 @@ async fn plan_mode_queues_what_writes_and_runs_it_after_review() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_call_that_was_planned_for_another_definition_does_not_run() {
+async fn planned_call_of_a_changed_definition_does_not_run() {
     let fake = Fake::new(&["create_issue"]);
     let bridge = one(&fake, |_| {}).await;
     let conversation = bridge.conversation();
@@ -113,30 +116,30 @@ async fn a_call_that_was_planned_for_another_definition_does_not_run() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn whoever_is_asked_is_told_whose_call_it_is() {
+async fn approval_request_names_the_conversation() {
     let fake = Fake::new(&["a"]);
     let says = Arc::new(Says::default());
     let bridge = untrusted(&fake, &says);
     bridge.start().await;
-    let mut options = LeaseOptions::default();
+    let mut options = ConversationOptions::default();
     options.name = Some("reviewer".into());
-    let lease = bridge.lease(options);
+    let conversation = bridge.start_conversation(options);
     call(&bridge, "mcp__srv__a").await;
-    lease.call("mcp__srv__a", args(&json!({})), CallContext::default()).await;
-    // What a tool that is made of others does, it does for whoever called it.
+    conversation.call("mcp__srv__a", args(&json!({})), CallContext::default()).await;
+    // A step of a composed tool is attributed to the caller of the composed tool.
     let custom = r#"{"name": "both", "steps": [{"tool": "mcp__srv__a"}]}"#;
     bridge.add_custom(CustomTool::parse(custom).unwrap()).unwrap();
-    lease.call("both", args(&json!({})), CallContext::default()).await;
+    conversation.call("both", args(&json!({})), CallContext::default()).await;
     let asked = says.1.lock().unwrap();
     let whose: Vec<_> =
         asked.iter().map(|a| (a.conversation.id, a.conversation.name.as_deref())).collect();
-    let helper = (lease.id(), Some("reviewer"));
+    let helper = (conversation.id(), Some("reviewer"));
     assert_eq!(whose, [(0, None), helper, helper]);
-    assert_ne!(lease.id(), 0);
+    assert_ne!(conversation.id(), 0);
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_step_gets_the_whole_of_what_the_one_before_gave() {
+async fn step_receives_the_uncut_result_of_the_previous_step() {
     let fake = Fake::new(&["long", "echo"]);
     fake.on_call(|tool, arguments| {
         let text = match tool {
@@ -186,27 +189,27 @@ impl Tool for Own {
 }
 
 #[tokio::test(start_paused = true)]
-async fn hooks_and_events_are_the_same_for_every_tool() {
+async fn hooks_and_events_apply_to_every_tool() {
     let fake = Fake::new(&["a", "forbidden"]);
     let hook = Arc::new(Shout(AtomicUsize::new(0)));
     let bridge = one(&fake, |options| options.hooks = vec![hook.clone()]).await;
     let mut spec = ToolSpec::new("own", "The host's own.");
     spec.hints.trusted = true;
-    assert!(bridge.add_tool(Arc::new(Own(spec.clone()))));
-    assert!(!bridge.add_tool(Arc::new(Own(spec))), "no silent winner");
+    assert!(bridge.add_tool(Arc::new(Own(spec.clone()))).is_ok());
+    assert!(bridge.add_tool(Arc::new(Own(spec))).is_err(), "a duplicate name is an error");
     let mut events = bridge.events();
     assert_eq!(call(&bridge, "mcp__srv__a").await.text_content(), "DONE");
     assert_eq!(fake.seen("tools/call")[0]["arguments"], json!({"x": "changed"}));
     assert_eq!(call(&bridge, "own").await.text_content(), r#"{"X":"CHANGED"}"#);
     let blocked = call(&bridge, "mcp__srv__forbidden").await;
-    assert_eq!(blocked.text_content(), "blocked: not here");
-    assert_eq!(hook.0.load(Ordering::SeqCst), 2);
+    assert_eq!(blocked.text_content(), "BLOCKED: NOT HERE", "`after` runs even for a blocked call");
+    assert_eq!(hook.0.load(Ordering::SeqCst), 3);
     assert_eq!(told(&mut events), ["tool.call", "tool.result"].repeat(3));
     assert_eq!(bridge.counters().calls, 3);
 }
 
 #[tokio::test(start_paused = true)]
-async fn only_what_is_safe_is_tried_again_and_the_rest_is_kept() {
+async fn only_safe_calls_are_retried_and_others_are_recorded() {
     use {Delivery::*, ErrorClass::*};
     for (read_only, class, delivery, tries) in [
         (false, Transient, NotSent, 3),
@@ -223,7 +226,7 @@ async fn only_what_is_safe_is_tried_again_and_the_rest_is_kept() {
         let outcome = call(&bridge, "mcp__srv__a").await;
         assert_eq!(fake.calls(), tries, "{read_only} {class:?} {delivery:?}");
         assert_eq!(outcome.failure.as_ref().unwrap().delivery, delivery);
-        assert_eq!(bridge.dead_letters().len(), 1);
+        assert_eq!(bridge.failed_calls().len(), 1);
         let retried =
             all(&mut events).iter().filter(|e| matches!(e, Event::Retried { .. })).count();
         assert_eq!(retried, tries - 1);
@@ -231,7 +234,7 @@ async fn only_what_is_safe_is_tried_again_and_the_rest_is_kept() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_retry_that_works_is_told_and_nothing_of_the_failure_is() {
+async fn successful_retry_is_reported_without_the_failure() {
     let fake = Fake::new(&["a"]);
     let mut first = true;
     fake.on_call(move |_, _| {
@@ -248,7 +251,7 @@ async fn a_retry_that_works_is_told_and_nothing_of_the_failure_is() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_call_ends_when_it_is_cancelled_and_the_server_hears_of_it() {
+async fn cancelled_call_ends_and_the_server_is_notified() {
     let fake = Fake::new(&["slow"]);
     fake.on_call(|_, _| Reply::Never);
     let bridge = one(&fake, |_| {}).await;
@@ -269,7 +272,7 @@ async fn a_call_ends_when_it_is_cancelled_and_the_server_hears_of_it() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_tool_made_of_others_fixes_renames_and_chains_and_rules_hold_for_each_step() {
+async fn composed_tool_fixes_renames_and_chains_and_rules_apply_to_each_step() {
     let fake = Fake::new(&["find", "summarise", "forbidden"]);
     fake.on_call(|name, arguments| {
         Reply::Result(json!({"content": [{"type": "text", "text": format!("{name} {arguments}")}]}))
@@ -310,12 +313,12 @@ async fn a_tool_made_of_others_fixes_renames_and_chains_and_rules_hold_for_each_
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_step_names_its_tool_as_people_do_and_wakes_its_server() {
+async fn step_finds_its_tool_as_server_slash_tool_and_starts_the_server() {
     let fake = Fake::new(&["find"]);
     let mut options = options(&fakes([("srv", &fake)]));
     options.lazy_start = true;
     let bridge = Bridge::new(options);
-    bridge.add_server(config("srv"));
+    bridge.add_server_as_written(config("srv"));
     let custom = r#"{"name": "look", "steps": [{"tool": "srv/find"}]}"#;
     bridge.add_custom(CustomTool::parse(custom).unwrap()).unwrap();
     assert_eq!(fake.seen("tools/call").len(), 0);
@@ -325,19 +328,20 @@ async fn a_step_names_its_tool_as_people_do_and_wakes_its_server() {
     let missing = r#"{"name": "miss", "steps": [{"tool": "srv/other"}]}"#;
     bridge.add_custom(CustomTool::parse(missing).unwrap()).unwrap();
     assert_eq!(call(&bridge, "miss").await.failure_kind(), Some(FailureKind::NotFound));
-    // A conversation need not see what a tool is made of, unless it is denied to it.
+    // A conversation need not see the tools of the steps, but they must not be denied to it.
     let arguments = || args(&json!({}));
-    let mut filter = LeaseOptions::default();
+    let mut filter = ConversationOptions::default();
     filter.allow = vec!["look".into()];
-    let narrow = bridge.lease(filter.clone());
+    let narrow = bridge.start_conversation(filter.clone());
     assert!(!narrow.call("look", arguments(), CallContext::default()).await.is_error);
     filter.deny = vec!["mcp:srv:find".into()];
-    let denied = bridge.lease(filter).call("look", arguments(), CallContext::default()).await;
+    let denied =
+        bridge.start_conversation(filter).call("look", arguments(), CallContext::default()).await;
     assert_eq!(denied.failure_kind(), Some(FailureKind::NotFound));
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_tool_made_of_others_is_as_safe_as_its_steps_and_says_what_has_run() {
+async fn composed_tool_is_as_safe_as_its_steps_and_reports_which_have_run() {
     let fake = Fake::new(&[]);
     fake.tools(json!([
         {"name": "look", "inputSchema": {"type": "object"}, "annotations": {"readOnlyHint": true}},
@@ -352,9 +356,9 @@ async fn a_tool_made_of_others_is_as_safe_as_its_steps_and_says_what_has_run() {
     custom("liar", r#"{"tool": "srv/look"}, {"tool": "srv/write", "fixed": {"x": 1}}"#);
     custom("broken", r#"{"tool": "srv/look"}, {"tool": "srv/write"}"#);
     let hints = bridge.snapshot().get("liar").unwrap().spec().hints;
-    assert!(!hints.is_read_only(), "what it says of itself is no hint");
+    assert!(!hints.is_read_only(), "its own claim is not a hint");
     bridge.conversation().set_plan_mode(true);
-    assert!(!call(&bridge, "peek").await.is_error, "it reads, as it says");
+    assert!(!call(&bridge, "peek").await.is_error, "all its steps are read-only");
     let lied = call(&bridge, "liar").await;
     assert_eq!(lied.failure_kind(), Some(FailureKind::Denied));
     assert!(lied.text_content().contains("step 2 of 2, srv/write, failed; step 1 has run"));
@@ -367,7 +371,7 @@ async fn a_tool_made_of_others_is_as_safe_as_its_steps_and_says_what_has_run() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_may_destroy_something_is_never_approved_for_good() {
+async fn destructive_tool_is_never_approved_permanently() {
     let fake = Fake::new(&[]);
     fake.tools(json!([{"name": "wipe", "inputSchema": {"type": "object"},
         "annotations": {"destructiveHint": true}}]));
@@ -383,7 +387,7 @@ async fn what_may_destroy_something_is_never_approved_for_good() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_planned_tool_made_of_others_that_changed_since_says_so() {
+async fn planned_composed_tool_that_changed_is_refused() {
     let bridge = one(&Fake::new(&["a", "b"]), |_| {}).await;
     let add = |tool: &str| {
         let text = format!(r#"{{"name": "tidy", "steps": [{{"tool": "srv/{tool}"}}]}}"#);
@@ -398,9 +402,9 @@ async fn a_planned_tool_made_of_others_that_changed_since_says_so() {
     add("b");
     let outcome = own.run_planned(planned, CallContext::default()).await;
     assert_eq!(outcome.failure_kind(), Some(FailureKind::DefinitionChanged));
-    // A conversation is enough of a bridge to run it.
-    let lease = bridge.lease(LeaseOptions::default());
+    // The composed tool works as long as a conversation exists.
+    let conversation = bridge.start_conversation(ConversationOptions::default());
     drop(bridge);
-    let outcome = lease.call("tidy", RawJson::empty_object(), CallContext::default()).await;
+    let outcome = conversation.call("tidy", RawJson::empty_object(), CallContext::default()).await;
     assert!(!outcome.is_error, "{}", outcome.text_content());
 }

@@ -1,8 +1,8 @@
-//! What a turn sees, and what a call made in it gets.
+//! Snapshots: the tools of a turn, and calls made in it.
 
 use std::time::Duration;
 
-use mcp_bridge::{CallContext, FailureKind, LeaseOptions, RawJson, ServerState};
+use mcp_bridge::{CallContext, ConversationOptions, FailureKind, RawJson, ServerState, tool::Note};
 use mcp_client::Delivery;
 use serde_json::json;
 
@@ -11,7 +11,7 @@ use crate::support::{
 };
 
 #[tokio::test(start_paused = true)]
-async fn a_servers_tool_is_a_tool_like_any_other() {
+async fn server_tool_implements_the_tool_trait() {
     let fake = Fake::new(&["echo"]);
     fake.on_call(|name, arguments| {
         assert_eq!(name, "echo");
@@ -28,26 +28,25 @@ async fn a_servers_tool_is_a_tool_like_any_other() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_turn_in_flight_keeps_its_tools_and_gets_the_error_and_the_next_has_none() {
+async fn current_turn_keeps_tools_of_a_dead_server_and_the_next_has_none() {
     let fake = Fake::new(&["a"]);
     let bridge = one(&fake, |_| {}).await;
     let turn = bridge.snapshot();
     fake.refuse(Some(|| mcp_transport::ConnectError::Unavailable("down".into())));
     fake.kill();
-    reached(&bridge, "srv", ServerState::Pending).await;
+    reached(&bridge, "srv", ServerState::is_pending).await;
     assert_eq!(turn.tools().len(), 1);
     let outcome = turn.call("mcp__srv__a", RawJson::empty_object(), CallContext::default()).await;
     assert_eq!(outcome.text_content(), "mcp server srv is unavailable");
     assert_eq!(outcome.failure.unwrap().delivery, Delivery::NotSent);
     assert!(names(&bridge).is_empty());
     fake.refuse(None);
-    reached(&bridge, "srv", ServerState::Connected).await;
+    reached(&bridge, "srv", ServerState::is_connected).await;
     assert_eq!(names(&bridge), ["mcp__srv__a"]);
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_list_change_is_visible_in_the_next_turn_and_a_changed_definition_is_not_called_blindly()
-{
+async fn list_change_is_visible_in_the_next_turn_only() {
     let fake = Fake::new(&["a", "b"]);
     let bridge = one(&fake, |_| {}).await;
     let turn = bridge.snapshot();
@@ -58,49 +57,51 @@ async fn a_list_change_is_visible_in_the_next_turn_and_a_changed_definition_is_n
     }
     let lists = fake.seen("tools/list").len();
     tokio::time::sleep(Duration::from_millis(250)).await;
-    assert_eq!(fake.seen("tools/list").len(), lists + 1, "a flood is one fetch");
-    assert_eq!(turn.tools().len(), 2, "the turn is what it was");
-    let stale = turn.call("mcp__srv__a", RawJson::empty_object(), CallContext::default()).await;
-    assert_eq!(stale.failure_kind(), Some(FailureKind::DefinitionChanged));
-    let gone = turn.call("mcp__srv__b", RawJson::empty_object(), CallContext::default()).await;
-    assert!(gone.text_content().starts_with("definition changed"));
-    assert_eq!(fake.calls(), 0);
+    assert_eq!(fake.seen("tools/list").len(), lists + 1, "many changes cause one fetch");
+    assert_eq!(turn.tools().len(), 2, "the current turn is unchanged");
+    for name in ["mcp__srv__a", "mcp__srv__b"] {
+        let sent = turn.call(name, RawJson::empty_object(), CallContext::default()).await;
+        assert_eq!(sent.text_content(), "done", "{name}");
+        assert_eq!(sent.notes, [Note::DefinitionChanged], "{name}");
+    }
+    assert_eq!(fake.calls(), 2);
     assert_eq!(names(&bridge), ["mcp__srv__a", "mcp__srv__c"], "additions come last");
     assert!(bridge.snapshot().get("mcp__srv__a").unwrap().spec().generation > before);
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_order_is_the_configurations_and_survives_reconnects() {
+async fn tools_are_in_configuration_order_after_reconnects() {
     let (slow, quick) = (Fake::new(&["z", "a"]), Fake::new(&["m"]));
     slow.starts_in(Duration::from_secs(5));
     let bridge = mcp_bridge::Bridge::new(options(&fakes([("slow", &slow), ("quick", &quick)])));
-    bridge.add_server(config("slow"));
-    bridge.add_server(config("quick"));
+    bridge.add_server_as_written(config("slow"));
+    bridge.add_server_as_written(config("quick"));
     bridge.start().await;
     let expected = ["mcp__slow__z", "mcp__slow__a", "mcp__quick__m"];
     assert_eq!(names(&bridge), expected);
     slow.tools(json!([tool("a"), tool("z")]));
     slow.kill();
-    reached(&bridge, "slow", ServerState::Pending).await;
-    reached(&bridge, "slow", ServerState::Connected).await;
+    reached(&bridge, "slow", ServerState::is_pending).await;
+    reached(&bridge, "slow", ServerState::is_connected).await;
     assert_eq!(names(&bridge), expected);
     let (one, other) = (bridge.snapshot(), bridge.snapshot());
     assert_eq!(one.version(), other.version());
-    assert!(std::ptr::eq(one.tools(), other.tools()), "nothing is built twice");
+    assert!(std::ptr::eq(one.tools(), other.tools()), "the list is built once");
 }
 
 #[tokio::test(start_paused = true)]
-async fn leases_share_the_connection_and_have_filters_of_their_own() {
+async fn conversations_share_the_connection_and_have_separate_filters() {
     let fake = Fake::new(&["read_x", "write_x"]);
     let bridge = one(&fake, |_| {}).await;
-    let mut only_reading = LeaseOptions::default();
+    let mut only_reading = ConversationOptions::default();
     only_reading.allow = vec!["mcp:srv:read_*".into()];
-    let lease = bridge.lease(only_reading);
+    let conversation = bridge.start_conversation(only_reading);
     let tools: Vec<_> =
-        lease.snapshot().tools().iter().map(|tool| tool.spec().name.clone()).collect();
+        conversation.snapshot().tools().iter().map(|tool| tool.spec().name.clone()).collect();
     assert_eq!(tools, ["mcp__srv__read_x"]);
-    let hidden =
-        lease.call("mcp__srv__write_x", RawJson::empty_object(), CallContext::default()).await;
+    let hidden = conversation
+        .call("mcp__srv__write_x", RawJson::empty_object(), CallContext::default())
+        .await;
     assert_eq!(hidden.failure_kind(), Some(FailureKind::NotFound));
     assert!(!call(&bridge, "mcp__srv__write_x").await.is_error);
     assert_eq!(fake.connects(), 1);

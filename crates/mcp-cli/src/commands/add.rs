@@ -1,17 +1,24 @@
-//! `mcp add` and `mcp add-json`: another server, with the flags people know from `claude mcp add`.
+//! `mcp add` and `mcp add-json`: add a server to a configuration file, with the flags of `claude mcp add`.
+
+use std::time::Duration;
 
 use clap::{Arg, ArgAction, ArgMatches, Command, parser::ValueSource, value_parser};
 use mcp_config::{
-    Change, ConfigFile, OAuth, ReadOptions, Remote, Scope, SecretText, ServerConfig, ServerName,
-    Stdio, Template, Transport, Verdict, read, what_if,
+    ConfigFile, Diagnostic, Remote, Scope, SecretText, ServerConfig, ServerName, Stdio, Template,
+    Transport,
+    approval::Disclosure,
+    dialect::read_server,
+    model::OAuth,
+    resolve::{Change, Verdict, what_if},
 };
-use serde_json::{Value, json};
+use mcp_safe::secrets::{is_secret_name, looks_secret};
+use serde_json::json;
 
-use super::{text, texts};
+use super::{flag, text, texts};
 use crate::{
-    app::App,
     exit::{Done, Exit, Problem},
-    out::brief,
+    host::app::App,
+    terminal::out::brief,
 };
 
 pub(super) fn command() -> Command {
@@ -20,12 +27,13 @@ pub(super) fn command() -> Command {
         .after_help(
             "Examples:\n  mcp add files -- npx -y @modelcontextprotocol/server-filesystem .\n  \
              mcp add -t http docs https://example.com/mcp -H 'Authorization: Bearer ${TOKEN}'\n  \
+             mcp add docs https://example.com/mcp -H 'Authorization: Bearer ${secret:docs}'\n  \
              mcp add -s user -e API_KEY=abc weather -- weather-server --metric",
         )
         .arg(Arg::new("name").value_name("NAME").required(true))
         .arg(
             Arg::new("target").value_name("COMMAND or URL").num_args(1..).required(true).help(
-                "A program and its arguments (after `--` if those have flags), or an address",
+                "A program and its arguments (after `--` if they have flags), or a URL",
             ),
         )
         .arg(scope_arg())
@@ -34,7 +42,7 @@ pub(super) fn command() -> Command {
                 .short('t')
                 .long("transport")
                 .value_parser(["stdio", "http", "sse", "ws"])
-                .help("How it is reached [default: http or ws for an address, else stdio]"),
+                .help("Transport [default: http or ws for a URL, otherwise stdio]"),
         )
         .arg(
             Arg::new("env")
@@ -42,7 +50,22 @@ pub(super) fn command() -> Command {
                 .long("env")
                 .value_name("KEY=value")
                 .action(ArgAction::Append)
-                .help("A variable for the program (may be given more than once)"),
+                .help("Set an environment variable of the program (may be given more than once)"),
+        )
+        .arg(
+            Arg::new("env-pass")
+                .long("env-pass")
+                .value_name("NAME")
+                .action(ArgAction::Append)
+                .help(
+                    "Pass this variable of your environment on (may be given more than once)",
+                ),
+        )
+        .arg(
+            Arg::new("cwd")
+                .long("cwd")
+                .value_name("FOLDER")
+                .help("Working directory of the program"),
         )
         .arg(
             Arg::new("header")
@@ -50,13 +73,13 @@ pub(super) fn command() -> Command {
                 .long("header")
                 .value_name("Name: value")
                 .action(ArgAction::Append)
-                .help("A header for every request (may be given more than once)"),
+                .help("HTTP header for every request (may be given more than once)"),
         )
         .arg(
             Arg::new("client-id")
                 .long("client-id")
                 .value_name("ID")
-                .help("The OAuth client to be, where none can be registered by itself"),
+                .help("OAuth client ID, for servers without dynamic registration"),
         )
         .arg(
             Arg::new("client-secret")
@@ -66,21 +89,21 @@ pub(super) fn command() -> Command {
                 .require_equals(true)
                 .default_missing_value("${MCP_CLIENT_SECRET}")
                 .requires("client-id")
-                .help("Its secret, better as =${VARIABLE} [without a value: ${MCP_CLIENT_SECRET}]"),
+                .help("OAuth client secret, preferably as =${VARIABLE} [without a value: ${MCP_CLIENT_SECRET}]"),
         )
         .arg(
             Arg::new("callback-port")
                 .long("callback-port")
                 .value_name("PORT")
                 .value_parser(value_parser!(u16).range(1..))
-                .help("The port a login comes back to, where it was registered"),
+                .help("Port of the registered OAuth redirect URI"),
         )
         .args(common())
 }
 
 pub(super) fn json_command() -> Command {
     Command::new("add-json")
-        .about("Add a server from its JSON")
+        .about("Add a server from a JSON entry")
         .after_help("Examples:\n  mcp add-json docs '{\"type\":\"http\",\"url\":\"https://example.com/mcp\"}'")
         .arg(Arg::new("name").value_name("NAME").required(true))
         .arg(Arg::new("definition").value_name("JSON").required(true))
@@ -93,35 +116,53 @@ pub(super) fn scope_arg() -> Arg {
         .short('s')
         .long("scope")
         .value_parser(["local", "user", "project"])
-        .help("Where: local (you, here), user (you, everywhere), project (everybody here) [default: local]")
+        .help("Scope: local (you, this project), user (you, every project), project (everybody, this project) [default: local]")
 }
 
-fn common() -> [Arg; 3] {
+fn common() -> [Arg; 6] {
+    let globs =
+        |name: &'static str| Arg::new(name).long(name).value_name("GLOB").action(ArgAction::Append);
     [
-        Arg::new("replace")
-            .long("replace")
-            .action(ArgAction::SetTrue)
-            .help("Put it in the place of one of the same name"),
-        Arg::new("trust")
-            .long("trust")
-            .action(ArgAction::SetTrue)
-            .help("Vouch for it: what it says of its tools is believed"),
-        Arg::new("dry-run")
-            .long("dry-run")
-            .action(ArgAction::SetTrue)
-            .help("Say what would happen, and change nothing"),
+        globs("include").help("Offer only tools that match (may be given more than once)"),
+        globs("exclude").help("Never offer tools that match (may be given more than once)"),
+        Arg::new("description")
+            .long("description")
+            .value_name("TEXT")
+            .help("Description shown in lists"),
+        flag("replace", "Replace a server of the same name"),
+        flag("trust", "Trust it: run its tools without asking unless they may destroy something"),
+        flag("dry-run", "Show what would change, and write nothing"),
     ]
 }
 
-/// The scope that was asked for, if any was.
+/// Returns the scope given with `-s`, if any.
 pub(super) fn scope(matches: &ArgMatches) -> Option<Scope> {
     matches.get_one::<String>("scope").and_then(|name| Scope::from_name(name))
+}
+
+/// Warns of secrets that would be written into a file of the repository.
+fn warn_of_shared_secrets(app: &App, matches: &ArgMatches) {
+    for (flag, short, separator) in [("env", "-e", '='), ("header", "-H", ':')] {
+        for pair in texts(matches, flag) {
+            let Some((name, value)) = pair.split_once(separator) else { continue };
+            let is_secret = is_secret_name(name) || looks_secret(value.trim());
+            if is_secret && !value.contains("${") {
+                let name = brief(name, 100);
+                let variable = name.to_uppercase().replace('-', "_");
+                let space = if separator == ':' { " " } else { "" };
+                app.out.remark(format!(
+                    "note: the value of {name} becomes readable to everybody with this repository; {short} \
+                     '{name}{separator}{space}${{{variable}}}' takes it from each user's environment"
+                ));
+            }
+        }
+    }
 }
 
 pub(super) fn run(app: &App, matches: &ArgMatches) -> Done {
     let words = texts(matches, "target");
     let Some((first, rest)) = words.split_first() else {
-        return Err(Problem::new(Exit::Usage, "which program or address?"));
+        return Err(Problem::usage("missing the program or URL of the server"));
     };
     let kind = match text(matches, "transport") {
         "" if first.starts_with("http://") || first.starts_with("https://") => "http",
@@ -132,18 +173,19 @@ pub(super) fn run(app: &App, matches: &ArgMatches) -> Done {
     flags_before_program(matches, kind == "stdio")?;
     let transport = if kind == "stdio" {
         if first.is_empty() {
-            return Err(Problem::new(Exit::Usage, "which program?"));
+            return Err(Problem::usage("missing the program to start"));
         }
         if text(matches, "transport").is_empty() && rest.is_empty() && is_host_and_port(first) {
-            let message = format!("is {} an address, or a program?", brief(first, 100));
-            return Err(Problem::new(Exit::Usage, message)
-                .hint(format!("write http://{first}, or say -t stdio")));
+            let message =
+                format!("`{}` could be a URL without a scheme or a program", brief(first, 100));
+            return Err(Problem::usage(message)
+                .hint(format!("write http://{first} for a URL, or add -t stdio for a program")));
         }
         if matches.contains_id("header") {
-            return Err(Problem::new(Exit::Usage, "a program takes no headers; use -e"));
+            return Err(Problem::usage("-H is only for URLs; use -e for a program"));
         }
         if ["client-id", "callback-port"].iter().any(|flag| matches.contains_id(flag)) {
-            return Err(Problem::new(Exit::Usage, "a program takes no login; use -e"));
+            return Err(Problem::usage("OAuth flags are only for URLs; use -e for a program"));
         }
         let mut program = Stdio::new(Template::parse(first));
         program.args = rest.iter().map(|word| Template::parse(word)).collect();
@@ -151,11 +193,16 @@ pub(super) fn run(app: &App, matches: &ArgMatches) -> Done {
             let (key, value) = split(&pair, '=', "-e", "KEY=value")?;
             program.env.insert(key, SecretText::parse(value));
         }
+        program.env_pass = texts(matches, "env-pass");
+        program.cwd = matches.get_one::<String>("cwd").map(|folder| Template::parse(folder));
         Transport::Stdio(program)
     } else {
-        if matches.contains_id("env") || !rest.is_empty() {
-            return Err(Problem::new(Exit::Usage, "an address takes no variables or arguments")
-                .hint("use -H for headers, or -t stdio for a program"));
+        let is_of_program = ["env", "env-pass", "cwd"].iter().any(|flag| matches.contains_id(flag));
+        if is_of_program || !rest.is_empty() {
+            return Err(Problem::usage(
+                "a URL takes no environment variables, working directory or arguments",
+            )
+            .hint("use -H for headers, or -t stdio for a program"));
         }
         has_scheme(first, kind)?;
         let mut remote = Remote::new(Template::parse(first));
@@ -170,11 +217,14 @@ pub(super) fn run(app: &App, matches: &ArgMatches) -> Done {
             _ => Transport::Http(remote),
         }
     };
+    if scope(matches) == Some(Scope::Project) {
+        warn_of_shared_secrets(app, matches);
+    }
     let name: ServerName = text(matches, "name").parse().map_err(|error| bad_name(&error))?;
     put(app, matches, ServerConfig::new(name, transport))
 }
 
-/// Refuses flags between a program and its arguments: nobody could tell whose they are.
+/// Rejects flags between a program and its arguments, because they could belong to either command.
 fn flags_before_program(matches: &ArgMatches, is_program: bool) -> Result<(), Problem> {
     let first = matches.indices_of("target").and_then(|mut all| all.next());
     let Some(first) = first.filter(|_| is_program) else { return Ok(()) };
@@ -184,17 +234,16 @@ fn flags_before_program(matches: &ArgMatches, is_program: bool) -> Result<(), Pr
     });
     match late {
         None => Ok(()),
-        Some(id) => Err(Problem::new(
-            Exit::Usage,
-            format!("is `--{id}` for mcp, or for the program? It stands after the program"),
-        )
+        Some(id) => Err(Problem::usage(format!(
+            "`--{id}` after the program is ambiguous: it may belong to mcp or to the program"
+        ))
         .hint(
             "put `--` before the program, and flags for mcp before that: mcp add NAME -- npx -y …",
         )),
     }
 }
 
-/// `localhost:3000`, which no program is called.
+/// Matches `localhost:3000`, which is not a plausible program name.
 fn is_host_and_port(text: &str) -> bool {
     let Some((host, rest)) = text.split_once(':') else { return false };
     let port = rest.split('/').next().unwrap_or_default();
@@ -203,7 +252,7 @@ fn is_host_and_port(text: &str) -> bool {
         && port.parse::<u16>().is_ok()
 }
 
-/// Refuses what is no address, unless a variable stands for it.
+/// Rejects a URL without a supported scheme, unless it begins with a variable.
 fn has_scheme(address: &str, kind: &str) -> Result<(), Problem> {
     let schemes: &[&str] =
         if kind == "ws" { &["ws", "wss"] } else { &["http", "https", "unix", "pipe"] };
@@ -211,12 +260,12 @@ fn has_scheme(address: &str, kind: &str) -> Result<(), Problem> {
     if address.starts_with("${") || scheme.is_some_and(|s| schemes.contains(&s.as_str())) {
         return Ok(());
     }
-    let message = format!("`{}` is no address of a server", brief(address, 100));
+    let message = format!("not a valid server URL: `{}`", brief(address, 100));
     let example = if kind == "ws" { "wss" } else { "https" };
-    Err(Problem::new(Exit::Usage, message).hint(format!("an address looks like {example}://…")))
+    Err(Problem::usage(message).hint(format!("a URL looks like {example}://…")))
 }
 
-/// How to log in, if anything is said about it.
+/// Returns the OAuth settings from the flags, if any were given.
 fn oauth(matches: &ArgMatches) -> Option<OAuth> {
     let mut oauth = OAuth::default();
     oauth.client_id = matches.get_one::<String>("client-id").map(|id| Template::parse(id));
@@ -229,19 +278,32 @@ fn oauth(matches: &ArgMatches) -> Option<OAuth> {
 pub(super) fn run_json(app: &App, matches: &ArgMatches) -> Done {
     let name = text(matches, "name");
     let _: ServerName = name.parse().map_err(|error| bad_name(&error))?;
-    let value: Value = serde_json::from_str(text(matches, "definition"))
-        .map_err(|error| Problem::new(Exit::Usage, format!("not JSON: {error}")))?;
-    let document = json!({"mcpServers": {name: value}}).to_string();
-    let document = read(document.as_bytes(), &ReadOptions::new("the JSON"));
-    let Some(entry) = document.get(name) else {
-        let why = document.diagnostics.first().map(ToString::to_string);
-        return Err(Problem::new(Exit::Usage, why.unwrap_or_else(|| "this is no server".into())));
-    };
-    put(app, matches, entry.config.clone())
+    let server =
+        read_server(name, text(matches, "definition")).map_err(|found| not_a_server(&found))?;
+    put(app, matches, server)
 }
 
-fn bad_name(error: &mcp_config::NameError) -> Problem {
-    Problem::new(Exit::Usage, error.to_string())
+/// Builds the error for JSON that is not a server entry. A diagnostic about a misspelled key may name the cause.
+fn not_a_server(found: &[Diagnostic]) -> Problem {
+    let cause = found.first().map_or_else(
+        || "the entry has neither `command` nor `url`".into(),
+        |error| {
+            let position = error.place.position;
+            let place =
+                position.filter(|_| error.problem == mcp_config::diagnostic::Problem::Syntax);
+            let place = place
+                .map_or_else(String::new, |at| format!("line {}, column {}: ", at.line, at.column));
+            format!("not a valid server entry: {place}{}", error.message())
+        },
+    );
+    match found.get(1) {
+        Some(remark) => Problem::usage(cause).hint(remark.message()),
+        None => Problem::usage(cause),
+    }
+}
+
+fn bad_name(error: &mcp_config::model::NameError) -> Problem {
+    Problem::usage(error.to_string())
 }
 
 fn split<'a>(
@@ -252,14 +314,25 @@ fn split<'a>(
 ) -> Result<(&'a str, &'a str), Problem> {
     match pair.split_once(at) {
         Some((key, value)) if !key.trim().is_empty() => Ok((key.trim(), value.trim_start())),
-        _ => Err(Problem::new(Exit::Usage, format!("{flag} takes `{shape}`"))),
+        _ => Err(Problem::usage(format!("{flag} expects `{shape}`"))),
     }
 }
 
-/// Writes a server down, unless policy would refuse it anyway.
+/// Writes a server to its file, unless policy forbids it.
 fn put(app: &App, matches: &ArgMatches, mut config: ServerConfig) -> Done {
     let (file, scope) = app.config.target(scope(matches))?;
     config.trust |= matches.get_flag("trust");
+    if let Some(seconds) = matches.get_one::<u64>("timeout") {
+        config.timeouts.startup = Some(Duration::from_secs(*seconds));
+        config.timeouts.call = Some(Duration::from_secs(*seconds));
+    }
+    if matches.contains_id("include") {
+        config.tools.allow = Some(texts(matches, "include"));
+    }
+    config.tools.deny.extend(texts(matches, "exclude"));
+    if let Some(about) = matches.get_one::<String>("description") {
+        config.description = Some(about.clone());
+    }
     let name = config.name.to_string();
     let answer = what_if(&app.config.layers, &Change::Add(scope, Box::new(config.clone())));
     let mine = answer
@@ -269,26 +342,23 @@ fn put(app: &App, matches: &ArgMatches, mut config: ServerConfig) -> Done {
         .find(|c| c.scope == scope && c.entry.config.name.as_str() == name);
     if let Some(Verdict::Refused(refusal)) = mine.map(|candidate| &candidate.verdict) {
         return Err(Problem::new(Exit::Denied, refusal.to_string())
-            .hint("this machine's administrator decides which servers may be used"));
+            .hint("the administrator of this machine restricts which servers may be used"));
     }
     let is_replaced = match file.read().get(&name) {
         Some(old) if old.config == config => {
-            let said = format!("{name} is in {} already", place(scope, &file));
+            let said = format!("{name} already exists in {}", place(scope, &file));
             return say(app, &name, scope, &file, &said, false, None);
         }
         Some(_) if !matches.get_flag("replace") => {
-            let message = format!("{name} is there already, and is another one");
+            let message = format!("{name} already exists with a different entry");
             return Err(Problem::new(Exit::Config, message)
-                .hint(format!("`mcp explain {name}` shows it, --replace puts this in its place")));
+                .hint(format!("`mcp explain {name}` shows it; --replace overwrites it")));
         }
         old => old.is_some(),
     };
     let is_dry = matches.get_flag("dry-run");
     if !is_dry {
-        if let Some(folder) = file.path.parent() {
-            // If it cannot be made, writing the file says why.
-            let _ = std::fs::create_dir_all(folder);
-        }
+        app.config.places.secure(&file.path);
         file.add(&config)?;
         if scope == Scope::Project {
             approve(app, &config);
@@ -297,10 +367,10 @@ fn put(app: &App, matches: &ArgMatches, mut config: ServerConfig) -> Done {
     let path = file.path.to_string_lossy();
     let why = match mine.map(|candidate| &candidate.verdict) {
         Some(Verdict::Shadowed(rival)) => Some(format!(
-            "it is not used: the `{name}` of the {} scope ({}) has precedence",
+            "it is not used: `{name}` of the {} scope ({}) takes precedence",
             rival.scope, rival.entry.place
         )),
-        // Two entries of one file are both meant.
+        // Duplicates within one file are intended.
         Some(Verdict::Duplicate(rival, _)) if *rival.entry.place.file != *path => Some(format!(
             "it is not used: it is the same server as `{}` ({})",
             rival.entry.config.name, rival.entry.place
@@ -338,7 +408,7 @@ fn say(
     Ok(Exit::Done)
 }
 
-/// Where a server stands, in words.
+/// Describes the file of a server for messages.
 pub(super) fn place(scope: Scope, file: &ConfigFile) -> String {
     let path = file.path.display();
     match scope {
@@ -347,11 +417,12 @@ pub(super) fn place(scope: Scope, file: &ConfigFile) -> String {
     }
 }
 
-/// Who adds a server to a project by hand need not approve it.
+/// Approves an entry that the user has written into a project, so that they are not asked about it.
 pub(super) fn approve(app: &App, config: &ServerConfig) {
     let Some(store) = app.config.approvals() else { return };
     let project = &app.config.project;
-    if let Err(error) = store.update(project, |approvals| approvals.approve(project, config)) {
-        app.out.remark(format!("it waits for `mcp approve`: {}", crate::exit::chain(&error)));
+    let shown = Disclosure::of(config, &app.config.environment, project);
+    if let Err(error) = store.update(project, |approvals| approvals.approve(project, &shown)) {
+        app.out.remark(format!("run `mcp approve` to use it: {}", crate::exit::chain(&error)));
     }
 }

@@ -1,17 +1,18 @@
 //! `mcp login`, `mcp logout`, `mcp auth status`.
 
-use clap::{Arg, ArgAction, ArgMatches, Command};
+use clap::{ArgMatches, Command};
 use mcp_auth::{InteractError, LoginError, Logout, OAuth};
-use mcp_config::{Expanded, NoInputs, ServerConfig, expand};
+use mcp_config::{Expanded, ServerConfig, expand};
 use serde_json::{Value, json};
 
-use super::{server_arg, text};
+use super::{flag, server_arg, text};
 use crate::{
-    app::App,
     exit::{Done, Exit, Problem, chain},
-    login,
-    out::Paint,
-    table::{Table, plain},
+    host::{app::App, login},
+    terminal::{
+        paint::Paint,
+        table::{Table, plain},
+    },
 };
 
 pub(super) fn login_command() -> Command {
@@ -21,31 +22,23 @@ pub(super) fn login_command() -> Command {
             "Examples:\n  mcp login docs\n  mcp login docs --no-browser\n  mcp login docs --device",
         )
         .arg(server_arg().required(true))
+        .arg(flag("no-browser", "Print the login URL, and ask for the URL it redirects to"))
         .arg(
-            Arg::new("no-browser")
-                .long("no-browser")
-                .action(ArgAction::SetTrue)
-                .help("Show the page, and take the address it ends up at"),
-        )
-        .arg(
-            Arg::new("device")
-                .long("device")
-                .action(ArgAction::SetTrue)
-                .conflicts_with("no-browser")
-                .help("Show a code to enter on any device, where the server offers that"),
+            flag("device", "Show a code to enter on any device, if the server supports it")
+                .conflicts_with("no-browser"),
         )
 }
 
 pub(super) fn logout_command() -> Command {
     Command::new("logout")
-        .about("Log out of a server: its tokens are revoked and forgotten")
+        .about("Log out of a server: revoke and delete its tokens")
         .after_help("Examples:\n  mcp logout docs")
         .arg(server_arg().required(true))
 }
 
 pub(super) fn auth_command() -> Command {
     Command::new("auth")
-        .about("Say who you are to which server")
+        .about("Show how you are authenticated to each server")
         .subcommand_required(true)
         .after_help("Examples:\n  mcp auth status\n  mcp auth status --json")
         .subcommand(
@@ -53,29 +46,29 @@ pub(super) fn auth_command() -> Command {
         )
 }
 
-/// A configuration with its variables replaced.
+/// Expands the variables of a configuration.
 fn expanded(app: &App, config: &ServerConfig) -> Result<Expanded, Problem> {
-    let expanded = expand(config, &app.config.environment, &NoInputs);
+    let expanded = expand(config, &app.config.environment, &*app.secrets);
     expanded.map_err(|error| Problem::new(Exit::Config, error.to_string()))
 }
 
-/// The login to a server, if that is how it knows its users.
+/// Returns the OAuth login of a server, if it uses one.
 fn oauth(app: &App, config: &ServerConfig) -> Result<Option<OAuth>, Problem> {
     let expanded = expanded(app, config)?;
     Ok(app.logins.oauth(&expanded))
 }
 
-/// The login to a server that must have one, and its configuration with variables replaced.
+/// Returns the OAuth login of a server and its expanded configuration, or an error if it does not use OAuth.
 fn needed(app: &App, name: &str) -> Result<(OAuth, Expanded), Problem> {
     let config = expanded(app, &app.config.server(name)?.entry.config)?;
     if let Some(login) = app.logins.oauth(&config) {
         return Ok((login, config));
     }
     let hint = match config.transport.remote() {
-        Some(_) => "it is identified by the headers in its configuration",
+        Some(_) => "it authenticates with the headers in its configuration",
         None => "it is a local program",
     };
-    Err(Problem::new(Exit::Usage, format!("{name} has no login")).hint(hint))
+    Err(Problem::usage(format!("{name} does not use a login")).hint(hint))
 }
 
 pub(super) async fn login(app: &App, matches: &ArgMatches) -> Done {
@@ -83,8 +76,8 @@ pub(super) async fn login(app: &App, matches: &ArgMatches) -> Done {
     let (login, config) = needed(app, name)?;
     let is_pasted = matches.get_flag("no-browser");
     if is_pasted && !app.terminal.can_ask() {
-        let message = "there is no terminal to paste the address in";
-        let hint = format!("a code takes none: mcp login {name} --device");
+        let message = "pasting the redirect URL needs a terminal";
+        let hint = format!("use a device code instead: mcp login {name} --device");
         return Err(Problem::new(Exit::Denied, message).hint(hint));
     }
     let done = if is_pasted {
@@ -103,16 +96,18 @@ pub(super) async fn login(app: &App, matches: &ArgMatches) -> Done {
     Ok(Exit::Done)
 }
 
-/// A login that failed, and another way to it if there is one.
+/// Builds the error for a failed login, with the next method to try.
 fn failed(name: &str, is_device: bool, error: &LoginError) -> Problem {
-    let exit = match error {
-        LoginError::BadSetting { .. } => Exit::Config,
-        _ => Exit::NeedsLogin,
-    };
-    let problem = Problem::new(exit, chain(error));
+    let problem = Problem::new(error.into(), chain(error));
     let pasted = format!("mcp login {name} --no-browser");
     match error {
         LoginError::NotOffered(_) if is_device => problem.hint(pasted),
+        LoginError::NoAuthorizationServer | LoginError::NoClientId | LoginError::Refused { .. } => {
+            problem.hint(format!(
+                "if {name} takes a plain token: `mcp secret set {name}`, then `mcp add --replace {name} URL -H \
+                 'Authorization: Bearer ${{secret:{name}}}'`; `mcp connect {name}` shows whether it needs one"
+            ))
+        }
         LoginError::Interaction(error) if !is_device => match error {
             InteractError::Elsewhere => problem.hint(pasted),
             InteractError::Browser(_) | InteractError::Listen(_) => {
@@ -130,7 +125,7 @@ pub(super) async fn logout(app: &App, matches: &ArgMatches) -> Done {
     let ended = ended.map_err(|error| Problem::new(Exit::Failed, chain(&error)))?;
     let (word, said) = match ended {
         Logout::Revoked => ("revoked", "logged out; the server revoked the tokens"),
-        Logout::NotLoggedIn => ("not-logged-in", "there was no login"),
+        Logout::NotLoggedIn => ("not-logged-in", "not logged in"),
         _ => ("forgotten", "logged out here; the server did not revoke the tokens"),
     };
     if app.out.json {
@@ -149,12 +144,12 @@ pub(super) async fn status(app: &App) -> Done {
         let status = match oauth(app, config) {
             Err(problem) => ("unknown", problem.message),
             Ok(None) if remote.headers_helper.is_some() => {
-                ("helper", "a command gives the headers".into())
+                ("helper", "headers printed by a command".into())
             }
-            Ok(None) if remote.headers.is_empty() => ("none", "sends nothing".into()),
-            Ok(None) => ("headers", "by the headers in its configuration".into()),
+            Ok(None) if remote.headers.is_empty() => ("none", "sends no credentials".into()),
+            Ok(None) => ("headers", "headers in its configuration".into()),
             Ok(Some(login)) if !login.takes_a_person() => {
-                ("client", "as the client in its configuration".into())
+                ("client", "OAuth client in its configuration".into())
             }
             Ok(Some(login)) => match app.interrupt.or(login.is_logged_in()).await? {
                 Ok(true) => ("logged-in", String::new()),
@@ -171,9 +166,7 @@ pub(super) async fn status(app: &App) -> Done {
             .collect();
         app.out.value(&json!({ "servers": servers }))?;
     } else if rows.is_empty() {
-        if app.has_servers() {
-            app.out.remark("no server here knows its users: all of them are local programs");
-        }
+        app.explain_empty("no remote servers are configured; local programs do not use logins");
     } else {
         let mut table = Table::new(&["SERVER", "STATUS", ""]);
         for (name, (status, detail)) in rows {

@@ -1,32 +1,29 @@
-//! `mcp demo`: everything at a glance, with a server that lives in this program.
+//! `mcp demo`: a tour with a built-in server.
 
 use std::sync::Arc;
 
-use clap::{Arg, ArgAction, ArgMatches, Command};
-use mcp_bridge::{Bridge, DefaultConnector, RawJson};
+use clap::{ArgMatches, Command};
+use mcp_bridge::{Bridge, RawJson, connect::DefaultConnector};
 use mcp_search::{Query, SearchOptions};
 use serde_json::json;
 
-use super::call;
+use super::{call, flag};
 use crate::{
-    app::App,
-    connect, demo,
+    demo,
     exit::{Done, Exit, Problem},
-    out::{Paint, brief},
-    table::{Table, plain},
-    tools,
+    host::{app::App, tools},
+    terminal::{
+        out::brief,
+        paint::{Line, Paint},
+        table::{Table, plain},
+    },
 };
 
 pub(super) fn command() -> Command {
     Command::new("demo")
-        .about("Show what this does: no configuration, no network")
+        .about("Take a tour with a built-in server: no configuration, no network")
         .after_help("Examples:\n  mcp demo\n  mcp add demo -- mcp demo --stdio")
-        .arg(
-            Arg::new("stdio")
-                .long("stdio")
-                .action(ArgAction::SetTrue)
-                .help("Be that server instead, over stdin and stdout, for any MCP host to try"),
-        )
+        .arg(flag("stdio", "Run the built-in server on stdin and stdout instead, for any MCP host"))
 }
 
 pub(super) async fn run(app: &App, matches: &ArgMatches) -> Done {
@@ -47,9 +44,9 @@ pub(super) async fn run(app: &App, matches: &ArgMatches) -> Done {
     Ok(Exit::Done)
 }
 
-/// A bridge to the server in this program, and to no other.
+/// Returns a bridge to the built-in server only.
 fn bridge(app: &App) -> Result<Bridge, Problem> {
-    let mut options = connect::options(app);
+    let mut options = app.options();
     let connector =
         DefaultConnector::new().register(demo::NAME, Arc::new(demo::server().in_process()));
     options.connector = Arc::new(connector);
@@ -61,8 +58,8 @@ fn bridge(app: &App) -> Result<Bridge, Problem> {
 }
 
 async fn tour(app: &App, bridge: &Bridge) -> Result<(), Problem> {
-    let title = |text: &str| app.out.line(format!("\n{}", app.out.paint(Paint::Bold, text)));
-    title("1. Discovery: one server, here in this program")?;
+    let title = |text: &str| app.out.line(Line::from("\n").then(Paint::Bold.of(text)));
+    title("1. Discovery: one built-in server")?;
     app.settle(bridge, &[demo::NAME.to_owned()]).await?;
     let all = tools::all(bridge);
     let mut table = Table::new(&["TOOL", "DESCRIPTION"]);
@@ -81,18 +78,18 @@ async fn tour(app: &App, bridge: &Bridge) -> Result<(), Problem> {
     title("3. A call: `mcp call demo/convert_units value=42.195 from=km to=miles`")?;
     show(app, bridge, "convert_units", r#"{"value":42.195,"from":"km","to":"miles"}"#).await?;
 
-    title(
-        "4. One that takes its time, and says how far it is: `mcp call demo/find_primes limit=200000`",
-    )?;
+    title("4. Progress of a long call: `mcp call demo/find_primes limit=200000`")?;
     show(app, bridge, "find_primes", r#"{"limit":200000}"#).await?;
 
-    title("5. Wrong arguments never leave: `mcp call demo/weekday day=today`")?;
+    title(
+        "5. Invalid arguments are rejected before they are sent: `mcp call demo/weekday day=today`",
+    )?;
     show(app, bridge, "weekday", r#"{"day":"today"}"#).await?;
 
-    title("6. Trust: nobody vouches for this server, so what may destroy something asks first")?;
+    title("6. Trust: this server is not trusted, so a destructive tool asks first")?;
     show(app, bridge, "delete_notes", "{}").await?;
 
-    title("7. What these tools cost a model: `mcp stats`")?;
+    title("7. Token cost of these tools: `mcp stats`")?;
     let statistics = bridge.conversation().statistics();
     let cost = statistics.server(demo::NAME);
     app.out.line(format!(
@@ -108,20 +105,20 @@ async fn tour(app: &App, bridge: &Bridge) -> Result<(), Problem> {
     title("Next")?;
     app.out.line("mcp add files -- npx -y @modelcontextprotocol/server-filesystem .")?;
     app.out
-        .line("mcp import           # what Claude Code, Cursor, VS Code and others already have")?;
-    app.out.line("mcp serve            # all of it behind one server, for any agent")?;
+        .line("mcp import           # the servers of Claude Code, Cursor, VS Code and others")?;
+    app.out.line("mcp serve            # all servers behind one gateway, for any agent")?;
     Ok(())
 }
 
-/// Calls a tool of the tour. What goes wrong is part of the tour.
+/// Calls a tool of the tour. An error is printed, not returned, because it is part of the tour.
 async fn show(app: &App, bridge: &Bridge, tool: &str, arguments: &str) -> Result<(), Problem> {
     let tool = tools::find(app, bridge, &format!("{}/{tool}", demo::NAME)).await?;
     let arguments = RawJson::parse(arguments.to_owned());
     let arguments = arguments.map_err(|error| Problem::new(Exit::Failed, error.to_string()))?;
-    // Asked here: the tour is about what may destroy something, not about reading.
+    // Only the destructive tool asks: the other calls of the tour should not interrupt it.
     let is_asked = tool.spec().hints.is_destructive();
     let outcome = call::call_with(app, &*tool, arguments, !is_asked).await?;
-    match call::print(app, &*tool, &outcome) {
+    match call::print(app, bridge, &*tool, &outcome) {
         Ok(_) => Ok(()),
         Err(problem) if problem.is_silent => Err(problem),
         Err(problem) => {

@@ -1,14 +1,15 @@
-//! `mcp doctor`: what is wrong, why, and what to do next.
+//! `mcp doctor`: checks the installation and suggests a fix for each failure.
 
 mod checks;
 
-use clap::{Arg, ArgAction, ArgMatches, Command};
+use clap::{ArgMatches, Command};
 use serde_json::{Value, json};
 
+use super::flag;
 use crate::{
-    app::App,
     exit::{Done, Exit, Problem},
-    out::{Paint, shown},
+    host::app::App,
+    terminal::paint::Paint,
 };
 
 pub(super) fn command() -> Command {
@@ -20,14 +21,11 @@ pub(super) fn command() -> Command {
         )
         .after_help("Examples:\n  mcp doctor\n  mcp doctor --offline\n  mcp doctor --json")
         .arg(
-            Arg::new("offline")
-                .long("offline")
-                .action(ArgAction::SetTrue)
-                .help("Start and reach for nothing"),
+            flag("offline", "Start no servers and use no network"),
         )
 }
 
-/// One thing that was looked at.
+/// The result of one check.
 #[derive(Debug)]
 struct Check {
     what: String,
@@ -59,9 +57,12 @@ impl Check {
 
 pub(super) async fn run(app: &App, matches: &ArgMatches) -> Done {
     let mut all = vec![checks::clock()];
+    all.extend(checks::command_name());
+    all.extend(checks::background(app).await);
+    all.extend(checks::gateway_log(&app.config.places));
     all.extend(checks::folders(&app.config.places));
     all.extend(checks::files(&app.config));
-    all.extend(checks::servers(&app.config));
+    all.extend(checks::servers(&app.config, &*app.secrets));
     all.extend(checks::custom_tools(&app.config));
     if !matches.get_flag("offline") {
         all.extend(app.interrupt.or(checks::secrets(app)).await?);
@@ -90,13 +91,36 @@ fn print(app: &App, all: &[Check]) -> Result<(), Problem> {
         app.out.value(&json!({"checks": checks, "failed": failed}))?;
         return Ok(());
     }
-    for check in all {
-        let (word, paint) = word(check.verdict);
-        let word = app.out.paint(paint, &format!("{word:<4}"));
-        app.out.line(format!("{word}  {}: {}", check.what, shown(&check.found)))?;
-        if let Some(next) = &check.next {
-            app.out.line(format!("      → {}", shown(next)))?;
+    for group in GROUPS {
+        let mut of_group = all.iter().filter(|check| group_of(&check.what) == *group).peekable();
+        if of_group.peek().is_some() {
+            app.out.line(Paint::Bold.of(*group))?;
+        }
+        for check in of_group {
+            let (word, paint) = word(check.verdict);
+            let word = paint.of(format!("  {word:<4}"));
+            app.out.line(word.then(format!("  {}: {}", check.what, check.found)))?;
+            if let Some(next) = &check.next {
+                app.out.line(format!("        → {next}"))?;
+            }
         }
     }
+    let count = |verdict: Verdict| all.iter().filter(|check| check.verdict == verdict).count();
+    let (bad, odd) = (count(Verdict::Bad), count(Verdict::Warning));
+    let paint = if bad > 0 { Paint::Bad } else { Paint::Good };
+    let summary = format!("{bad} failed, {odd} warnings, {} ok", count(Verdict::Good));
+    app.out.line(paint.of(summary))?;
     Ok(())
+}
+
+/// The groups of checks, in display order.
+const GROUPS: &[&str] = &["this machine", "configuration", "servers"];
+
+fn group_of(what: &str) -> &'static str {
+    match what {
+        "configuration" => GROUPS[1],
+        what if what.starts_with("server ") || what.starts_with("connection ") => GROUPS[2],
+        what if what.starts_with("custom tool ") => GROUPS[1],
+        _ => GROUPS[0],
+    }
 }

@@ -1,13 +1,13 @@
-//! `mcp remove`, `mcp enable`, `mcp disable`: servers that are there already.
+//! `mcp remove`, `mcp enable`, `mcp disable`: change existing entries.
 
 use clap::{ArgMatches, Command};
-use mcp_config::{ConfigFile, Scope, Verdict};
+use mcp_config::{ConfigFile, Scope, resolve::Verdict};
 use serde_json::json;
 
 use super::{add, server_arg, text};
 use crate::{
-    app::App,
     exit::{Done, Exit, Problem},
+    host::app::App,
 };
 
 pub(super) fn remove_command() -> Command {
@@ -21,7 +21,7 @@ pub(super) fn remove_command() -> Command {
 
 pub(super) fn enable_command() -> Command {
     Command::new("enable")
-        .about("Switch a server on")
+        .about("Enable a server")
         .after_help("Examples:\n  mcp enable files")
         .arg(server_arg().required(true))
         .arg(add::scope_arg())
@@ -29,7 +29,7 @@ pub(super) fn enable_command() -> Command {
 
 pub(super) fn disable_command() -> Command {
     Command::new("disable")
-        .about("Switch a server off, and keep its configuration")
+        .about("Disable a server, and keep its configuration")
         .after_help("Examples:\n  mcp disable files")
         .arg(server_arg().required(true))
         .arg(add::scope_arg())
@@ -53,14 +53,22 @@ pub(super) fn enable(app: &App, matches: &ArgMatches, on: bool) -> Done {
         });
     file.enable(name, on)?;
     if was_approved && let Some(entry) = file.read().get(name) {
-        // An approval is of an entry as it stands, and the user has just written this one.
+        // An approval covers the exact entry, and the user has just changed this one.
         add::approve(app, &entry.config);
     }
-    say(app, name, scope, &file, if on { "enabled" } else { "disabled" }, "in")
+    say(app, name, scope, &file, if on { "enabled" } else { "disabled" }, "in")?;
+    if scope == Scope::Project {
+        let alone = if on { "mcp approve" } else { "mcp approve --reject" };
+        app.out.remark(format!(
+            "note: this file belongs to the repository, and the change affects everybody who uses it; \
+             `{alone} {name}` decides only for you"
+        ));
+    }
+    Ok(Exit::Done)
 }
 
-/// The file a server stands in. One that stands in several has to be told apart.
-fn home(app: &App, matches: &ArgMatches) -> Result<(ConfigFile, Scope), Problem> {
+/// Returns the file and scope of a server's entry, or an error if several scopes have one.
+pub(super) fn home(app: &App, matches: &ArgMatches) -> Result<(ConfigFile, Scope), Problem> {
     let name = text(matches, "server");
     let mut scopes: Vec<Scope> = app
         .config
@@ -78,7 +86,7 @@ fn home(app: &App, matches: &ArgMatches) -> Result<(ConfigFile, Scope), Problem>
         (None, several) => {
             let names: Vec<&str> = several.iter().map(|scope| scope.as_str()).collect();
             let message = format!("{name} is in several scopes: {}", names.join(", "));
-            return Err(Problem::new(Exit::Usage, message).hint("say which with -s"));
+            return Err(Problem::usage(message).hint("choose one with -s"));
         }
     };
     app.config.target(Some(scope))

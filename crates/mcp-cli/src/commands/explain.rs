@@ -1,36 +1,65 @@
-//! `mcp get` and `mcp explain`: one server, where it comes from, and why it is as it is.
+//! `mcp get` and `mcp explain`: show where a server is configured, its state, and the cause of a failure.
 
-use clap::{Arg, ArgAction, ArgMatches, Command};
-use mcp_config::{CustomCandidate, CustomVerdict, Verdict};
-use serde_json::json;
+use std::ffi::OsString;
 
-use super::{server_arg, text};
+use clap::{Arg, ArgMatches, Command};
+use mcp_bridge::{Bridge, ServerStatus};
+use mcp_client::ServerProfile;
+use mcp_config::{
+    Dialect, ReadOptions, ServerConfig, Transport,
+    custom::{CustomCandidate, CustomVerdict},
+    edit::{Edit, edit_text},
+    model::InheritEnv,
+    resolve::Verdict,
+};
+use mcp_transport::StdioOptions;
+use serde_json::{Value, json};
+
+use super::{flag, import::TOOLS, server_arg, text};
 use crate::{
-    app::App,
-    exit::{Done, Exit},
-    out::{Paint, shown},
-    state,
+    exit::{Done, Exit, Problem},
+    host::{app::App, tools},
+    terminal::{
+        out::brief,
+        paint::{Line, Paint},
+        server_state,
+    },
 };
 
 pub(super) fn command() -> Command {
     Command::new("get")
         .visible_alias("explain")
-        .about("Explain one server, or custom tool: where it is configured, and whether it works")
-        .after_help("Examples:\n  mcp explain github\n  mcp get github --offline")
+        .about("Explain a server or custom tool: where it is configured, and whether it works")
+        .after_help(
+            "Examples:\n  mcp explain github\n  mcp get github --offline\n  mcp get github --export\n  \
+             mcp get github --export --format codex",
+        )
         .arg(server_arg().required(true))
-        .arg(Arg::new("offline").long("offline").action(ArgAction::SetTrue).help("Start nothing"))
+        .arg(flag("offline", "Do not start the server"))
+        .arg(flag("export", "Print its entry for another file, without expanding variables"))
+        .arg(
+            Arg::new("format")
+                .long("format")
+                .value_name("TOOL")
+                .requires("export")
+                .value_parser(TOOLS.iter().map(|(name, _)| *name).collect::<Vec<_>>())
+                .help("Format of this tool [default: mcpServers, as used by most tools]"),
+        )
 }
 
 pub(super) async fn run(app: &App, matches: &ArgMatches) -> Done {
     let name = text(matches, "server");
+    if matches.get_flag("export") {
+        return export(app, name, text(matches, "format"));
+    }
     let explanation = app.config.resolution.explain(name);
     let all = &app.config.resolution.custom_tools;
-    let tools: Vec<_> = all.iter().filter(|tool| tool.entry.tool.name == name).collect();
+    let custom: Vec<_> = all.iter().filter(|tool| tool.entry.tool.name == name).collect();
     if explanation.entries.is_empty() && explanation.diagnostics.is_empty() {
-        return if tools.is_empty() {
+        return if custom.is_empty() {
             Err(app.config.missing(name))
         } else {
-            explain_tool(app, name, &tools)
+            explain_tool(app, name, &custom)
         };
     }
     let is_active = explanation.entries.first().is_some_and(|c| c.verdict == Verdict::Active);
@@ -41,9 +70,22 @@ pub(super) async fn run(app: &App, matches: &ArgMatches) -> Done {
     }
     let live = bridge.explain(name).filter(|_| is_active);
     let status = bridge.status().into_iter().find(|status| *status.name == *name);
-    let word = status.as_ref().map_or("unknown", |status| state::word(status).0);
-    let next = live.as_ref().zip(status).map(|(live, status)| state::next_step(&status, live));
+    let word = status.as_ref().map_or("unknown", |status| server_state::word(status).0);
+    let is_late = is_asked && status.as_ref().is_some_and(is_still_starting);
+    let down = tools::unreachable(app, &bridge, name).filter(|_| is_asked);
+    let cause = match &down {
+        Some(problem) if is_late => Some(problem.message.clone()),
+        _ => live.as_ref().map(|live| live.cause.clone()),
+    };
+    let next = if is_late {
+        Some(format!("a longer --timeout; `mcp logs {name}` shows its output"))
+    } else {
+        live.as_ref().zip(status).map(|(live, status)| server_state::next_step(&status, live))
+    };
     let quarantined = bridge.quarantined(name);
+    let profile = bridge.profile(name).filter(|_| is_asked);
+    let withheld = app.config.resolution.get(name).filter(|_| down.is_some());
+    let withheld = withheld.map(|c| withheld_from(&c.entry.config)).unwrap_or_default();
     if app.out.json {
         let quarantined: Vec<_> = quarantined
             .iter()
@@ -54,43 +96,152 @@ pub(super) async fn run(app: &App, matches: &ArgMatches) -> Done {
             "active": is_active,
             "configuration": explanation.to_string().lines().collect::<Vec<_>>(),
             "state": live.as_ref().map(|_| word),
-            "tools": crate::tools::known(&bridge, name),
-            "cause": live.as_ref().map(|live| live.cause.clone()),
+            "tools": tools::known(&bridge, name),
+            "cause": cause,
             "evidence": live.as_ref().map(|live| live.evidence.clone()),
             "nextStep": next,
+            "notPassed": withheld,
             "quarantined": quarantined,
-            "customTools": in_words(&tools),
+            "customTools": in_words(&custom),
+            "server": profile.as_ref().map(described),
         }))?;
     } else {
         app.out.line(explanation.to_string().trim_end())?;
-        if let Some(live) = &live {
-            app.out.line(format!("{} {}", app.out.paint(Paint::Bold, "state:"), word))?;
-            app.out.line(format!(
-                "{} {}",
-                app.out.paint(Paint::Bold, "cause:"),
-                shown(&live.cause)
-            ))?;
-            for line in &live.evidence {
-                app.out.line(format!("  {}", shown(line)))?;
-            }
-            let title = app.out.paint(Paint::Bold, "next:");
-            app.out.line(format!("{title} {}", next.unwrap_or_default()))?;
+        for text in undecided(app, name) {
+            app.out.line(text.trim_end())?;
         }
-        for line in in_words(&tools) {
+        if let Some(live) = &live {
+            let titled = |title: &str, text: &str| {
+                app.out.line(Paint::Bold.of(title).then(format!(" {text}")))
+            };
+            titled("state:", word)?;
+            if word != "connected" {
+                titled("cause:", cause.as_deref().unwrap_or_default())?;
+            }
+            for line in &live.evidence {
+                app.out.line(format!("  {line}"))?;
+            }
+            if !withheld.is_empty() {
+                let names = withheld.join(", ");
+                app.out.line(format!(
+                    "  not passed to it: {names} (`envPass` in its entry passes them)"
+                ))?;
+            }
+            if let Some(next) = next.filter(|_| word != "connected") {
+                titled("next:", &next)?;
+            }
+        }
+        for line in profile.iter().flat_map(|profile| profile_lines(&bridge, name, profile)) {
+            app.out.line(line)?;
+        }
+        for line in in_words(&custom) {
             app.out.line(line)?;
         }
         for tool in &quarantined {
-            app.out.line(format!("set aside: {}: {}", shown(&tool.tool), tool.reason))?;
+            app.out.line(format!(
+                "quarantined tool: {}: {}",
+                brief(&tool.tool, 200),
+                tool.reason
+            ))?;
         }
     }
-    let exit = match crate::tools::unreachable(&bridge, name) {
-        Some(problem) if is_asked => problem.exit,
-        _ => Exit::Done,
-    };
-    Ok(exit)
+    Ok(down.map_or(Exit::Done, |problem| problem.exit))
 }
 
-/// The same for a tool the user made of others.
+/// Whether `--timeout` ended the wait for a server that is still starting.
+fn is_still_starting(status: &ServerStatus) -> bool {
+    status.problem.is_none() && status.state.is_pending() && !status.state.is_idle()
+}
+
+/// Prints the entry in the format of another tool.
+fn export(app: &App, name: &str, format: &str) -> Done {
+    let candidates = &app.config.resolution.candidates;
+    let Some(candidate) = candidates.iter().find(|c| c.entry.config.name.as_str() == name) else {
+        return Err(app.config.missing(name));
+    };
+    let dialect = TOOLS.iter().find(|(tool, _)| *tool == format).map(|(_, dialect)| *dialect);
+    let mut options = ReadOptions::new("the entry");
+    options.dialect = Some(dialect.unwrap_or(Dialect::McpJson));
+    let edit = Edit::Put(Box::new(candidate.entry.config.clone()));
+    let text = edit_text("", &options, &edit);
+    let text = text.map_err(|error| Problem::new(Exit::Config, crate::exit::chain(&error)))?;
+    if app.out.json {
+        app.out.value(&json!({"name": name, "format": format, "text": text}))?;
+    } else {
+        app.out.line(text.trim_end())?;
+    }
+    Ok(Exit::Done)
+}
+
+fn described(profile: &ServerProfile) -> Value {
+    let info = profile.info.as_ref();
+    json!({"name": info.map(|info| info.name.clone()), "version": info.map(|info| info.version.clone()),
+        "protocol": profile.version.as_str(), "capabilities": capabilities(profile),
+        "instructions": profile.instructions})
+}
+
+/// Formats the name, version, protocol revision and capabilities of a server.
+fn profile_lines(bridge: &Bridge, name: &str, profile: &ServerProfile) -> Vec<Line> {
+    let titled = |title: &str, text: String| {
+        Paint::Bold.of(title).then(if text.is_empty() { text } else { format!(" {text}") })
+    };
+    let mut lines = Vec::new();
+    if let Some(info) = &profile.info {
+        let text = format!("{} {}", brief(&info.name, 100), brief(&info.version, 40));
+        lines.push(titled("server:", text));
+    }
+    lines.push(titled("protocol:", profile.version.as_str().to_owned()));
+    lines.push(titled("offers:", capabilities(profile).join(", ")));
+    if let Some(count) = tools::known(bridge, name) {
+        lines.push(titled("tools:", count.to_string()));
+    }
+    if let Some(text) = &profile.instructions {
+        lines.push(titled("instructions:", String::new()));
+        lines.extend(
+            text.lines().take(20).map(|line| Line::from(format!("  {}", brief(line, 400)))),
+        );
+    }
+    lines
+}
+
+fn capabilities(profile: &ServerProfile) -> Vec<&'static str> {
+    let offered = &profile.capabilities;
+    let all = [
+        ("tools", offered.tools.is_some()),
+        ("resources", offered.resources.is_some()),
+        ("prompts", offered.prompts.is_some()),
+        ("logging", offered.logging.is_some()),
+        ("completions", offered.completions.is_some()),
+    ];
+    all.into_iter().filter(|(_, is_there)| *is_there).map(|(name, _)| name).collect()
+}
+
+/// Returns variables that are set here and often needed, but not passed to this local server.
+fn withheld_from(config: &ServerConfig) -> Vec<String> {
+    let Transport::Stdio(program) = &config.transport else { return Vec::new() };
+    if program.inherit_env == InheritEnv::All {
+        return Vec::new();
+    }
+    let mut options = StdioOptions::new(program.command.unexpanded());
+    let given = program.env.iter().map(|(name, _)| name);
+    for name in given.chain(program.env_pass.iter().map(String::as_str)) {
+        options.env.insert(name.into(), OsString::new());
+    }
+    options.withheld()
+}
+
+/// Shows the full entries of the project that are not approved.
+fn undecided(app: &App, name: &str) -> Vec<String> {
+    let config = &app.config;
+    let candidates = config.resolution.candidates.iter().filter(|candidate| {
+        candidate.entry.config.name.as_str() == name
+            && matches!(candidate.verdict, Verdict::Unapproved { .. } | Verdict::Rejected)
+    });
+    let shown = candidates.map(|c| c.disclosure(&config.environment, &config.project));
+    shown.map(|shown| format!("the entry of this project:\n{shown}")).collect()
+}
+
+/// Explains a custom tool.
 fn explain_tool(app: &App, name: &str, tools: &[&CustomCandidate]) -> Done {
     let is_active = tools.iter().any(|tool| tool.verdict == CustomVerdict::Active);
     if app.out.json {

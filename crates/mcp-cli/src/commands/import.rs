@@ -1,19 +1,25 @@
-//! `mcp import`: the servers other tools already have.
+//! `mcp import`: import servers from the configuration of other tools.
 
-use clap::{Arg, ArgMatches, Command};
+use std::path::{Path, PathBuf};
+
+use clap::{Arg, ArgMatches, Command, value_parser};
 use mcp_config::{
-    Dialect, Document, ImportOutcome, ImportPlan, Importable, KnownFile, Platform, Scope,
-    ServerConfig, Source, Transport, known_files,
+    ConfigFile, Dialect, Document, Scope, ServerConfig, Transport,
+    diagnostic::Severity,
+    files::{FileSource, ImportOutcome, ImportPlan, Importable, KnownFile, Platform, Source},
+    known_files,
+    resolve::Layer,
 };
+use mcp_server::http::AccessToken;
 use serde_json::{Value, json};
 
-use super::{add, text};
+use super::{add, flag, serve::token::GatewayToken, text};
 use crate::{
-    app::App,
-    exit::{Done, Exit},
+    exit::{Done, Exit, Problem, chain},
+    host::app::App,
 };
 
-/// Tools by the names people call them, and the dialects of their files.
+/// Names of tools on the command line, and the dialects of their files.
 pub(super) const TOOLS: &[(&str, Dialect)] = &[
     ("claude", Dialect::ClaudeCode),
     ("claude-desktop", Dialect::ClaudeDesktop),
@@ -25,21 +31,45 @@ pub(super) const TOOLS: &[(&str, Dialect)] = &[
     ("opencode", Dialect::OpenCode),
     ("gemini", Dialect::Gemini),
     ("goose", Dialect::Goose),
+    ("copilot", Dialect::CopilotCli),
+    ("cline", Dialect::Cline),
+    ("roo", Dialect::Roo),
+    ("kiro", Dialect::Kiro),
+    ("amp", Dialect::Amp),
+    ("qwen", Dialect::Qwen),
+    ("lmstudio", Dialect::LmStudio),
+    ("junie", Dialect::Junie),
 ];
 
 pub(super) fn command() -> Command {
     Command::new("import")
-        .about("Bring over the servers other tools already have")
-        .long_about("Bring over the servers other tools already have. Shows what would come; `--yes` does it.")
-        .after_help("Examples:\n  mcp import\n  mcp import --from cursor --yes\n  mcp import -s user --yes")
+        .about("Import servers from the configuration of other tools")
+        .long_about(
+            "Import servers from the configuration of other tools. Shows the servers it finds; `--yes` imports them.\n\n\
+             Servers in this project's files for other tools come from a repository: they are skipped, and \
+             `--project` shows each entry in full and imports them into the local scope.",
+        )
+        .after_help(
+            "Examples:\n  mcp import\n  mcp import --from cursor --yes\n  mcp import -s user --yes\n  \
+             mcp import --project\n  mcp import servers.json --yes\n  mcp import --from claude --move",
+        )
+        .arg(
+            Arg::new("file")
+                .value_name("FILE")
+                .value_parser(value_parser!(PathBuf))
+                .conflicts_with_all(["from", "project"])
+                .help("Import only from this file, in any supported format"),
+        )
+        .arg(flag("move", "Remove the imported servers from the other tool's file"))
+        .arg(flag("project", "Import only the servers of this project"))
         .arg(
             Arg::new("from")
                 .long("from")
                 .value_name("TOOL")
                 .value_parser(TOOLS.iter().map(|(name, _)| *name).collect::<Vec<_>>())
-                .help("Only what this tool has"),
+                .help("Import only from this tool"),
         )
-        .arg(add::scope_arg().help("Where to put them [default: user; local for those of this project]"))
+        .arg(add::scope_arg().help("Scope to import into [default: user; local for servers of this project]"))
 }
 
 pub(super) async fn run(app: &App, matches: &ArgMatches) -> Done {
@@ -52,23 +82,39 @@ pub(super) async fn run(app: &App, matches: &ArgMatches) -> Done {
             && !config.files().contains(&file.path)
             && wanted.is_none_or(|(_, dialect)| *dialect == file.dialect)
     };
-    let found = |is_project: Option<bool>| -> Vec<Document> {
-        let files = known.iter().filter(is_wanted);
-        let files = files.filter(|f| is_project.is_none_or(|is| is == (f.scope == Scope::Project)));
-        let documents = files.filter_map(|file| file.source(&config.project).document());
-        documents.map(without_us).collect()
-    };
-    // The user's own go to the user, unless they say otherwise. What a repository brings stays with it: it
-    // would run in every folder. A file that was named needs no scope.
-    let groups = if config.is_named() || asked.is_some() {
-        vec![(asked, found(None))]
-    } else {
-        vec![(Some(Scope::User), found(Some(false))), (Some(Scope::Local), found(Some(true)))]
+    let token = GatewayToken::known(app);
+    let found: Vec<Layer> = match matches.get_one::<PathBuf>("file") {
+        Some(path) => vec![named(path, token.as_ref())?],
+        None => known
+            .iter()
+            .filter(is_wanted)
+            .filter_map(|file| {
+                let document = file.source(&config.project).document()?;
+                Some(Layer::new(file.scope, without_us(document, token.as_ref())))
+            })
+            .collect(),
     };
     let (mut new, mut servers, mut is_done) = (0, Vec::new(), false);
-    for (scope, documents) in groups.into_iter().filter(|(_, documents)| !documents.is_empty()) {
-        let (file, scope) = config.target(scope)?;
-        let plan = ImportPlan::new(&config.layers, &documents, scope, Dialect::McpJson);
+    let is_project = matches.get_flag("project");
+    if is_project && asked.is_some_and(|scope| scope != Scope::Local) {
+        return Err(Problem::usage(
+            "servers of a project can only be imported into the local scope",
+        )
+        .hint("remove -s; another scope would start them in every folder, or for everybody"));
+    }
+    // The user's own servers go to the user scope by default. Servers of a repository are asked about separately and
+    // stay local to it. A file named on the command line needs no scope.
+    let groups: &[(Scope, Scope)] = if is_project {
+        &[(Scope::Project, Scope::Local)]
+    } else {
+        &[(Scope::User, Scope::User), (Scope::Local, Scope::Local)]
+    };
+    for &(from, to) in groups {
+        let (file, scope) = config.target(asked.or((!config.is_named()).then_some(to)))?;
+        let plan = ImportPlan::new(&config.layers, &found, from, scope, Dialect::McpJson);
+        if plan.servers.is_empty() {
+            continue;
+        }
         let coming = plan.servers.iter().filter(|s| s.outcome == ImportOutcome::New).count();
         new += coming;
         if app.out.json {
@@ -76,29 +122,95 @@ pub(super) async fn run(app: &App, matches: &ArgMatches) -> Done {
         } else {
             app.out.line(plan.to_string().trim_end())?;
             app.out.flush()?;
+            for name in trusted(&plan) {
+                app.out.remark(format!("note: {name} is trusted there, and will be trusted here"));
+            }
         }
-        let question = format!("add {} to the {scope} scope?", counted(coming));
-        if coming == 0 || !app.interrupt.or(app.terminal.confirm(&question)).await? {
+        // Servers that are configured here already can still be removed there.
+        let is_moved = matches.get_flag("move");
+        let is_double = |s: &&Importable| matches!(s.outcome, ImportOutcome::AlreadyThere(_));
+        let double = plan.servers.iter().filter(is_double).count();
+        let question = match (coming, is_moved && double > 0) {
+            (0, false) => continue,
+            (0, true) => format!("remove {} from the other tool's file?", counted(double)),
+            _ => format!("add {} to the {scope} scope?", counted(coming)),
+        };
+        if !app.interrupt.or(app.terminal.confirm(&question)).await? {
             continue;
         }
-        if let Some(folder) = file.path.parent() {
-            // If it cannot be made, writing the file says why.
-            let _ = std::fs::create_dir_all(folder);
-        }
-        plan.apply(&file)?;
         is_done = true;
-        if !app.out.json {
+        if coming > 0 {
+            config.places.secure(&file.path);
+            plan.apply(&file)?;
+        }
+        if is_moved {
+            remove_originals(app, &plan);
+        }
+        if coming > 0 && !app.out.json {
             app.out.line(format!("{} added to {}", counted(coming), file.path.display()))?;
         }
     }
+    let of_project = if is_project { 0 } else { count(&found, Scope::Project) };
+    if of_project > 0 {
+        app.out.remark(format!(
+            "{} of this project skipped: `mcp import --project` shows them",
+            counted(of_project)
+        ));
+    }
     if app.out.json {
-        app.out.value(&json!({"servers": servers, "new": new, "imported": is_done}))?;
-    } else if new == 0 {
-        app.out.remark("there is nothing new");
+        app.out.value(&json!({"servers": servers, "new": new, "imported": is_done,
+            "ofProject": of_project}))?;
+    } else if new == 0 && !is_done {
+        app.out.remark("no new servers found");
     } else if !is_done {
         app.out.remark("nothing was changed; `--yes` adds them");
     }
     Ok(Exit::Done)
+}
+
+/// Reads the servers of a file named on the command line.
+fn named(path: &Path, token: Option<&AccessToken>) -> Result<Layer, Problem> {
+    let document = FileSource::new(Scope::User, path).document();
+    let Some(document) = document else {
+        let message = format!("file not found: {}", path.display());
+        return Err(Problem::new(Exit::NotFound, message));
+    };
+    if let Some(error) = document.diagnostics.iter().find(|d| d.severity == Severity::Error)
+        && document.entries.is_empty()
+    {
+        return Err(Problem::new(Exit::Config, error.to_string()));
+    }
+    Ok(Layer::new(Scope::User, without_us(document, token)))
+}
+
+/// Removes imported servers from their original files. A failure is only reported.
+fn remove_originals(app: &App, plan: &ImportPlan) {
+    let is_here = |server: &&Importable| {
+        matches!(server.outcome, ImportOutcome::New | ImportOutcome::AlreadyThere(_))
+    };
+    for server in plan.servers.iter().filter(is_here) {
+        let (name, place) = (server.entry.config.name.as_str(), &server.entry.place);
+        let mut file = ConfigFile::new(Path::new(&*place.file));
+        file.dialect = Some(server.entry.dialect);
+        match file.remove(name) {
+            Ok(()) => app.out.remark(format!("removed {name} from {}", place.file)),
+            Err(error) => {
+                app.out.remark(format!("{name} stays in {}: {}", place.file, chain(&error)));
+            }
+        }
+    }
+}
+
+/// Counts the servers in files of this scope.
+fn count(found: &[Layer], scope: Scope) -> usize {
+    let layers = found.iter().filter(|layer| layer.scope == scope);
+    layers.map(|layer| layer.document.entries.len()).sum()
+}
+
+/// Returns the new servers that are marked as trusted.
+fn trusted(plan: &ImportPlan) -> impl Iterator<Item = &str> {
+    let new = plan.servers.iter().filter(|server| server.outcome == ImportOutcome::New);
+    new.filter(|server| server.entry.config.trust).map(|s| s.entry.config.name.as_str())
 }
 
 fn counted(servers: usize) -> String {
@@ -110,17 +222,24 @@ fn described(server: &Importable) -> Value {
         "file": server.entry.place.to_string(), "outcome": word(&server.outcome)})
 }
 
-/// Without our own gateway, which would then start itself.
-fn without_us(mut document: Document) -> Document {
-    document.entries.retain(|entry| !is_gateway(&entry.config));
+/// Removes this gateway from the servers, because it would start itself.
+fn without_us(mut document: Document, token: Option<&AccessToken>) -> Document {
+    let has_token = |config: &ServerConfig| token.is_some_and(|token| sends_token(config, token));
+    document.entries.retain(|entry| !is_gateway(&entry.config) && !has_token(&entry.config));
     document
+}
+
+/// Whether an entry sends the token of this user's gateways, and is therefore one of them.
+fn sends_token(config: &ServerConfig, token: &AccessToken) -> bool {
+    let header = config.transport.remote().and_then(|remote| remote.headers.get("Authorization"));
+    header.is_some_and(|header| header.expose().strip_prefix("Bearer ") == Some(token.expose()))
 }
 
 /// Whether an entry starts this program as a gateway.
 pub(super) fn is_gateway(config: &ServerConfig) -> bool {
     let Transport::Stdio(program) = &config.transport else { return false };
     let command = std::path::Path::new(program.command.unexpanded());
-    command.file_stem().is_some_and(|name| name == "mcp")
+    command.file_stem().is_some_and(|name| name == "mcp" || name == "mcph")
         && program.args.first().is_some_and(|first| first.unexpanded() == "serve")
 }
 

@@ -1,27 +1,44 @@
-//! `mcp install`: the gateway as one entry in another tool's configuration.
+//! `mcp install`: adds the gateway to another tool's configuration.
 
-use std::{env, path::PathBuf};
+use std::{env, net::SocketAddr, path::PathBuf, sync::Arc};
 
 use clap::{Arg, ArgAction, ArgMatches, Command};
+use mcp_bridge::connect::DefaultConnector;
 use mcp_config::{
-    ConfigFile, Dialect, Edit, KnownFile, Platform, ReadOptions, Scope, ServerConfig, Stdio,
-    Template, Transport, edit_text, known_files,
+    ConfigFile, Dialect, ReadOptions, Remote, Scope, SecretText, ServerConfig, Stdio, Template,
+    Transport,
+    edit::{Edit, edit_text},
+    files::{Platform, file_to_change},
+    known_files, read,
+    resolve::Candidate,
 };
 use serde_json::json;
 
-use super::{import::TOOLS, text};
+use super::{
+    flag,
+    import::TOOLS,
+    serve::{address, token::GatewayToken},
+    text, texts,
+};
 use crate::{
-    app::App,
     exit::{Done, Exit, Problem, chain},
+    host::{app::App, tools},
+    terminal::out::brief,
 };
 
 pub(super) fn command() -> Command {
     Command::new("install")
-        .about("Put this gateway into another tool's configuration")
+        .about("Add this gateway to another tool's configuration")
         .long_about(
-            "Put this gateway into another tool's configuration. Shows what would be written; `--yes` writes it.",
+            "Add this gateway to another tool's configuration: as a program that it starts, or with `--http` as a \
+             gateway that is already running (`mcp serve --http ADDRESS`), with its token. Shows what would be written; \
+             `--yes` writes it.",
         )
-        .after_help("Examples:\n  mcp install --client cursor\n  mcp install --client claude --mode search --yes")
+        .after_help(
+            "Examples:\n  mcp install --client cursor\n  mcp install --client claude --mode search --yes\n  \
+             mcp install --client gemini --allow-tool 'mcp:files:read_*'\n  mcp install --client claude -s project\n  \
+             mcp install --client vscode --http 8000\n  mcp install --client cursor --print",
+        )
         .arg(
             Arg::new("client")
                 .long("client")
@@ -34,31 +51,65 @@ pub(super) fn command() -> Command {
                 .long("mode")
                 .value_parser(["auto", "all", "search"])
                 .default_value("auto")
-                .help("As of `mcp serve`"),
+                .help("As in `mcp serve`"),
         )
         .arg(
-            Arg::new("trust-host")
-                .long("trust-host")
-                .action(ArgAction::SetTrue)
-                .help("As of `mcp serve`: leave it to that tool to ask its user"),
+            flag("trust-host", "As in `mcp serve`: let that tool ask its user"),
         )
-        .arg(Arg::new("name").long("name").default_value("mcp").help("What the entry is called"))
         .arg(
-            Arg::new("remove")
-                .long("remove")
-                .action(ArgAction::SetTrue)
-                .help("Take the entry out again"),
+            Arg::new("http")
+                .long("http")
+                .value_name("ADDRESS")
+                .value_parser(address)
+                .conflicts_with_all(["mode", "trust-host", "names", "allow-tool", "deny-tool"])
+                .help("Address of a running gateway: writes an entry with its URL and token"),
+        )
+        .arg(
+            Arg::new("url")
+                .long("url")
+                .value_name("URL")
+                .conflicts_with_all(["http", "mode", "trust-host", "names", "allow-tool", "deny-tool"])
+                .help("URL of a running gateway, such as one behind a proxy"),
+        )
+        .arg(
+            Arg::new("names")
+                .long("names")
+                .value_parser(["full", "server", "own"])
+                .default_value("server")
+                .help("As in `mcp serve`; full puts `mcp__` before names to which most tools add it themselves"),
+        )
+        .args(["allow-tool", "deny-tool"].map(|name| {
+            Arg::new(name)
+                .long(name)
+                .value_name("GLOB")
+                .action(ArgAction::Append)
+                .help("As in `mcp serve`")
+        }))
+        .arg(
+            Arg::new("scope")
+                .short('s')
+                .long("scope")
+                .value_parser(["user", "project"])
+                .default_value("user")
+                .help("Which file of that tool to change: the user's or the project's"),
+        )
+        .arg(flag("print", "Print the resulting file, and write nothing").conflicts_with("remove"))
+        .arg(Arg::new("name").long("name").default_value("gateway").help("Name of the entry"))
+        .arg(
+            flag("remove", "Remove the entry"),
         )
 }
 
 pub(super) async fn run(app: &App, matches: &ArgMatches) -> Done {
     let client = text(matches, "client");
     let name = text(matches, "name");
-    let file = file(app, client)?;
-    let edit = if matches.get_flag("remove") {
+    let scope = if text(matches, "scope") == "project" { Scope::Project } else { Scope::User };
+    let file = file(app, client, scope)?;
+    let is_removed = matches.get_flag("remove");
+    let edit = if is_removed {
         Edit::Remove(name.to_owned())
     } else {
-        Edit::Put(Box::new(entry(matches)?))
+        Edit::Put(Box::new(entry(app, matches)?))
     };
     let before = match std::fs::read_to_string(&file.path) {
         Ok(text) => text,
@@ -73,7 +124,20 @@ pub(super) async fn run(app: &App, matches: &ArgMatches) -> Done {
     options.dialect = file.dialect;
     let after = edit_text(&before, &options, &edit)
         .map_err(|error| Problem::new(Exit::Config, chain(&error)))?;
+    if matches.get_flag("print") {
+        let entry = alone(&options, &edit)?;
+        if app.out.json {
+            app.out.value(&json!({"client": client, "file": file.path, "entry": entry}))?;
+        } else {
+            app.out.line(entry.trim_end())?;
+        }
+        return Ok(Exit::Done);
+    }
+    if !is_removed {
+        remarks(app, matches, client, scope, &before, &options);
+    }
     let (gone, come) = changes(&before, &after);
+    let (gone, come) = (without_token(gone), without_token(come));
     if !app.out.json {
         app.out.line(format!("{}:", file.path.display()))?;
         let gone = gone.lines().map(|line| format!("- {line}"));
@@ -85,18 +149,30 @@ pub(super) async fn run(app: &App, matches: &ArgMatches) -> Done {
     let is_changed = before != after;
     let question = format!("write this to {}?", file.path.display());
     let is_done = is_changed && app.interrupt.or(app.terminal.confirm(&question)).await?;
+    let mut seen = None;
     if is_done {
-        if let Some(folder) = file.path.parent() {
-            // If it cannot be made, writing the file says why.
-            let _ = std::fs::create_dir_all(folder);
+        file.apply(std::slice::from_ref(&edit))?;
+        if let Edit::Put(entry) = &edit {
+            seen = Some(test_entry(app, entry).await?);
         }
-        file.apply(&[edit])?;
     }
     if app.out.json {
+        let tools = seen.as_ref().and_then(|seen| seen.as_ref().ok());
         app.out.value(&json!({"client": client, "file": file.path, "changed": is_changed,
-            "written": is_done, "removed": gone, "added": come}))?;
+            "written": is_done, "removed": gone, "added": come, "tools": tools}))?;
     } else if is_done {
-        app.out.line(format!("done: restart {client} to use it"))?;
+        match &seen {
+            None => app.out.line(format!("removed: restart {client} to apply the change"))?,
+            Some(Ok(count)) => app.out.line(format!(
+                "done: restart {client} to use it; the entry was tested and offers {count} tools"
+            ))?,
+            Some(Err(why)) => {
+                app.out.line(format!(
+                    "written, but a test of the entry failed: {}",
+                    brief(why, 300)
+                ))?;
+            }
+        }
     } else if !is_changed {
         app.out.line("nothing to change")?;
     } else {
@@ -105,45 +181,147 @@ pub(super) async fn run(app: &App, matches: &ArgMatches) -> Done {
     Ok(Exit::Done)
 }
 
-/// The user's own file of that tool.
-fn file(app: &App, client: &str) -> Result<ConfigFile, Problem> {
-    let dialect = TOOLS.iter().find(|(name, _)| *name == client).map(|(_, dialect)| *dialect);
-    let known = known_files(Platform::current(), &app.config.environment, &app.config.project);
-    let is_it = |file: &&KnownFile| Some(file.dialect) == dialect && file.scope == Scope::User;
-    let Some(known) = known.iter().find(is_it) else {
-        return Err(Problem::new(
-            Exit::Config,
-            format!("where {client} keeps its files is not known here"),
-        )
-        .hint("set HOME"));
-    };
-    let mut file = ConfigFile::new(&known.path);
-    // opencode has two schemas: which one a file follows, only its text says.
-    let is_told_apart = known.dialect == Dialect::OpenCode && known.path.exists();
-    file.dialect = (!is_told_apart).then_some(known.dialect);
-    Ok(file)
+/// Formats the entry as a file without other entries.
+fn alone(options: &ReadOptions<'_>, edit: &Edit) -> Result<String, Problem> {
+    let text = edit_text("", options, edit);
+    text.map(|text| without_token(&text)).map_err(|error| Problem::new(Exit::Config, chain(&error)))
 }
 
-fn entry(matches: &ArgMatches) -> Result<ServerConfig, Problem> {
-    let mode = text(matches, "mode");
+/// Tools that do not support elicitation, and so cannot ask their user about a call.
+const CANNOT_ASK: &[&str] = &["gemini", "opencode"];
+
+/// Returns remarks about servers and tools that will not be available in the other tool.
+fn remarks(
+    app: &App,
+    matches: &ArgMatches,
+    client: &str,
+    scope: Scope,
+    before: &str,
+    options: &ReadOptions<'_>,
+) {
+    let names = |is_meant: &dyn Fn(&&Candidate) -> bool| -> Vec<&str> {
+        let all = app.config.resolution.servers().filter(is_meant);
+        all.map(|candidate| candidate.entry.config.name.as_str()).collect()
+    };
+    let local = names(&|c| scope == Scope::User && c.scope == Scope::Local);
+    if let Some(first) = local.first() {
+        app.out.remark(format!(
+            "note: {} belong to this folder: {client} has them only if it is started here (`mcp add -s user \
+             {first} …` makes one available everywhere)",
+            local.join(", ")
+        ));
+    }
+    let is_open = matches.get_flag("trust-host") || matches.contains_id("allow-tool");
+    let asked = names(&|c| CANNOT_ASK.contains(&client) && !is_open && !c.is_trusted());
+    if let Some(first) = asked.first() {
+        app.out.remark(format!(
+            "note: {client} cannot ask you about a call, so tools of {} are denied: `mcp trust {first}`, \
+             --allow-tool GLOB, or --trust-host",
+            asked.join(", ")
+        ));
+    }
+    let theirs = read(before.as_bytes(), options);
+    let twice = names(&|c| theirs.get(c.entry.config.name.as_str()).is_some());
+    if !twice.is_empty() {
+        app.out.remark(format!(
+            "note: {client} already has {}, and would have them twice: `mcp import --from {client} --move` removes them \
+             from its file",
+            twice.join(", ")
+        ));
+    }
+}
+
+/// Starts the entry as it was written, and counts its tools.
+async fn test_entry(app: &App, entry: &ServerConfig) -> Result<Result<usize, String>, Problem> {
+    let mut options = app.options();
+    options.connector = Arc::new(DefaultConnector::new());
+    options.catalogue = None;
+    let bridge = app.bridge_of(options, vec![entry.clone()]);
+    let name = entry.name.to_string();
+    app.settle(&bridge, std::slice::from_ref(&name)).await?;
+    Ok(match tools::unreachable(app, &bridge, &name) {
+        Some(problem) => Err(problem.message),
+        None => Ok(tools::all(&bridge).len()),
+    })
+}
+
+/// Returns the configuration file of a tool in this scope.
+fn file(app: &App, client: &str, scope: Scope) -> Result<ConfigFile, Problem> {
+    let dialect = TOOLS.iter().find(|(name, _)| *name == client).map(|(_, dialect)| *dialect);
+    let dialect = match (dialect, scope) {
+        // The servers of a project are in a file of another format than those of the user.
+        (Some(Dialect::ClaudeCode), Scope::Project) => Some(Dialect::McpJson),
+        (dialect, _) => dialect,
+    };
+    let known = known_files(Platform::current(), &app.config.environment, &app.config.project);
+    let known = dialect.and_then(|dialect| file_to_change(&known, dialect, scope));
+    let Some(known) = known else {
+        return Err(Problem::new(
+            Exit::Config,
+            format!("the location of the {scope} file of {client} is unknown"),
+        )
+        .hint(format!(
+            "`mcp install --client {client} --print` shows the entry for the user's file"
+        )));
+    };
+    Ok(known.config_file(&app.config.project))
+}
+
+fn entry(app: &App, matches: &ArgMatches) -> Result<ServerConfig, Problem> {
     let name = text(matches, "name")
         .parse()
-        .map_err(|error: mcp_config::NameError| Problem::new(Exit::Usage, error.to_string()))?;
-    // The full path: what another tool's PATH is, nobody knows.
+        .map_err(|error: mcp_config::model::NameError| Problem::usage(error.to_string()))?;
+    let url = matches.get_one::<SocketAddr>("http").map(|address| format!("http://{address}/mcp"));
+    let transport = match url.or_else(|| matches.get_one::<String>("url").cloned()) {
+        Some(url) => Transport::Http(running(app, url)?),
+        None => Transport::Stdio(program(matches)),
+    };
+    Ok(ServerConfig::new(name, transport))
+}
+
+/// Builds the entry of a gateway that the other tool starts as a program.
+fn program(matches: &ArgMatches) -> Stdio {
+    // Use the full path, because the other tool may have another PATH.
     let program = env::current_exe().unwrap_or_else(|_| PathBuf::from("mcp"));
     let mut stdio = Stdio::new(Template::literal(program.to_string_lossy()));
     stdio.args.push(Template::literal("serve"));
+    let mode = text(matches, "mode");
     if mode != "auto" {
         stdio.args.extend(["--mode", mode].map(Template::literal));
+    }
+    stdio.args.extend(["--names", text(matches, "names")].map(Template::literal));
+    for flag in ["allow-tool", "deny-tool"] {
+        for glob in texts(matches, flag) {
+            stdio.args.extend([format!("--{flag}"), glob].map(Template::literal));
+        }
     }
     if matches.get_flag("trust-host") {
         stdio.args.push(Template::literal("--trust-host"));
     }
-    Ok(ServerConfig::new(name, Transport::Stdio(stdio)))
+    stdio
 }
 
-/// What goes and what comes. What stays is nobody's business here: another tool's file has its secrets, and
-/// some have all of it in one line.
+/// Builds the entry of a running gateway at `url`, with the token of this user's gateways.
+fn running(app: &App, url: String) -> Result<Remote, Problem> {
+    let mut remote = Remote::new(Template::literal(url));
+    let token = GatewayToken::load_or_generate(app)?.token;
+    let header = SecretText::literal(format!("{SCHEME}{}", token.expose()));
+    remote.headers.insert("Authorization", header);
+    Ok(remote)
+}
+
+/// The authentication scheme before the token in an entry.
+const SCHEME: &str = "Bearer ";
+
+/// Redacts the token in the text of an entry before it is shown.
+fn without_token(text: &str) -> String {
+    let Some((before, rest)) = text.split_once(SCHEME) else { return text.to_owned() };
+    let end = rest.find(|c: char| !c.is_ascii_graphic() || c == '"').unwrap_or(rest.len());
+    format!("{before}{SCHEME}[the gateway's token]{}", &rest[end..])
+}
+
+/// Returns the removed and the added text. Unchanged parts are not shown: they may hold secrets of the other tool,
+/// and some files consist of a single line.
 fn changes<'a>(before: &'a str, after: &'a str) -> (&'a str, &'a str) {
     let same = |pair: &((usize, char), char)| pair.0.1 == pair.1;
     let head = before.char_indices().zip(after.chars()).take_while(same).last();
@@ -152,7 +330,7 @@ fn changes<'a>(before: &'a str, after: &'a str) -> (&'a str, &'a str) {
     let tail = old.chars().rev().zip(new.chars().rev()).take_while(|(a, b)| a == b);
     let tail: usize = tail.map(|(c, _)| c.len_utf8()).sum();
     let (old, new) = (&old[..old.len() - tail], &new[..new.len() - tail]);
-    // Whatever stood before or behind got a comma.
+    // The entries before and after gained or lost a comma.
     let bare = |text: &'a str| text.trim_matches(',').trim_matches(['\r', '\n']);
     (bare(old), bare(new))
 }
@@ -162,7 +340,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_differs_is_shown() {
+    fn only_changed_text_is_shown() {
         let before = r#"{"a":{"key":"hunter2"}}"#;
         let after = r#"{"a":{"key":"hunter2"},"b":{"command":"x"}}"#;
         assert_eq!(changes(before, after), ("", r#""b":{"command":"x"}"#));
@@ -170,5 +348,13 @@ mod tests {
         assert_eq!(changes("a\nb\n", "a\nx\ny\nb\n"), ("", "x\ny"));
         assert_eq!(changes("", "ä"), ("", "ä"));
         assert_eq!(changes("aä", "aä"), ("", ""));
+    }
+
+    #[test]
+    fn token_is_not_shown() {
+        let shown = without_token(r#""headers":{"Authorization":"Bearer 0123456789abcdef"}}"#);
+        assert_eq!(shown, r#""headers":{"Authorization":"Bearer [the gateway's token]"}}"#);
+        assert_eq!(without_token("Bearer x"), "Bearer [the gateway's token]");
+        assert_eq!(without_token("none"), "none");
     }
 }

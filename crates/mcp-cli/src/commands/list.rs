@@ -1,20 +1,22 @@
-//! `mcp list`: the servers there are, and how they are.
+//! `mcp list`: lists servers and their states.
 
-use std::{collections::HashMap, time::Duration};
+use std::{collections::HashMap, io::IsTerminal as _, time::Duration};
 
-use clap::{Arg, ArgAction, ArgMatches, Command};
+use clap::{ArgMatches, Command};
 use mcp_bridge::{ServerState, ServerStatus};
-use mcp_config::{Candidate, Verdict};
+use mcp_config::resolve::{Candidate, Verdict};
 use serde_json::{Value, json};
 
+use super::flag;
 use crate::{
-    app::App,
-    config::NO_SERVERS,
     exit::{Done, Exit, Problem},
-    out::{Paint, brief},
-    state,
-    table::{Table, plain},
-    tools,
+    host::{app::App, config::NO_SERVERS, tools},
+    terminal::{
+        out::brief,
+        paint::Paint,
+        server_state,
+        table::{Table, plain},
+    },
 };
 
 pub(super) fn command() -> Command {
@@ -29,22 +31,22 @@ pub(super) fn command() -> Command {
             "Examples:\n  mcp list\n  mcp list --connect\n  mcp list --json | jq '.servers[].name'",
         )
         .arg(
-            Arg::new("connect")
-                .long("connect")
-                .action(ArgAction::SetTrue)
-                .conflicts_with("offline")
-                .help("Connect every server, and say how long that took"),
+            flag("connect", "Connect to every server, and show how long that took")
+                .conflicts_with("offline"),
         )
-        .arg(Arg::new("offline").long("offline").action(ArgAction::SetTrue).help("Start nothing"))
+        .arg(flag("offline", "Start no servers"))
 }
 
-/// One line of the list.
+/// One row of the table.
 struct Row<'a> {
     candidate: &'a Candidate,
     status: Option<ServerStatus>,
     latency: Option<Duration>,
-    /// `None` if nobody has asked it yet.
+    /// `None` if the tools are not known yet.
     tools: Option<usize>,
+    /// The current failure, or a remembered one of the last minutes.
+    problem: Option<String>,
+    failure: Option<String>,
 }
 
 pub(super) async fn run(app: &App, matches: &ArgMatches) -> Done {
@@ -55,14 +57,15 @@ pub(super) async fn run(app: &App, matches: &ArgMatches) -> Done {
         let names: Vec<_> = bridge.status().iter().map(|s| s.name.to_string()).collect();
         app.settle(&bridge, &names).await?
     } else {
-        app.learn(&bridge).await?
+        tools::learn(app, &bridge).await?
     };
     let took: HashMap<String, Duration> = took.into_iter().collect();
     let statuses = bridge.status();
+    let failures = app.failures();
     let shown = |candidate: &&Candidate| {
         matches!(
             candidate.verdict,
-            Verdict::Active | Verdict::Disabled(_) | Verdict::Unapproved { .. }
+            Verdict::Active | Verdict::Disabled(_) | Verdict::Unapproved { .. } | Verdict::Rejected
         )
     };
     let rows: Vec<Row<'_>> = app
@@ -77,7 +80,12 @@ pub(super) async fn run(app: &App, matches: &ArgMatches) -> Done {
                 .then(|| statuses.iter().find(|status| &*status.name == name).cloned())
                 .flatten();
             let tools = status.as_ref().and_then(|_| tools::known(&bridge, name));
-            Row { candidate, latency: took.get(name).copied(), status, tools }
+            let is_idle = status.as_ref().is_some_and(|status| status.state.is_idle());
+            let failure = failures.of(name).filter(|_| is_idle);
+            let failure = failure.map(str::to_owned);
+            let problem = status.as_ref().and_then(|status| server_state::reason(&bridge, status));
+            let latency = took.get(name).copied();
+            Row { candidate, status, latency, tools, problem, failure }
         })
         .collect();
     if app.out.json {
@@ -89,19 +97,23 @@ pub(super) async fn run(app: &App, matches: &ArgMatches) -> Done {
 }
 
 impl Row<'_> {
-    /// The state in a word, and how to paint it.
+    /// Returns the state as a word, with its colour.
     fn state(&self) -> (&'static str, Paint) {
         let Some(status) = &self.status else {
             return match self.candidate.verdict {
                 Verdict::Unapproved { .. } => ("unapproved", Paint::Warn),
+                Verdict::Rejected => ("rejected", Paint::Dim),
                 _ => ("disabled", Paint::Dim),
             };
         };
-        state::word(status)
+        if self.failure.is_some() {
+            return ("failed", Paint::Bad);
+        }
+        server_state::word(status)
     }
 
     fn problem(&self) -> Option<&str> {
-        self.status.as_ref()?.problem.as_deref()
+        self.problem.as_deref().or(self.failure.as_deref())
     }
 
     fn latency(&self) -> Option<u128> {
@@ -115,23 +127,40 @@ fn print(app: &App, rows: &[Row<'_>]) -> Result<(), Problem> {
         app.out.remark(NO_SERVERS);
         return Ok(());
     }
-    let mut table = Table::new(&["SERVER", "STATE", "TRANSPORT", "SCOPE", "TOOLS", "LATENCY", ""]);
+    let head = ["SERVER", "STATE", "TRANSPORT", "SCOPE", "TOOLS", "LATENCY", "PROBLEM"];
+    // On a terminal, problems are printed below the table, where they are not truncated.
+    let is_terminal = std::io::stdout().is_terminal();
+    let has_column = !is_terminal && rows.iter().any(|row| row.problem().is_some());
+    let mut table = Table::new(if has_column { &head[..] } else { &head[..6] });
     for row in rows {
         let config = &row.candidate.entry.config;
         let (state, paint) = row.state();
         let count = row.tools.map_or("–".into(), |tools| tools.to_string());
         let latency = row.latency().map_or("–".into(), |latency| format!("{latency} ms"));
-        table.row([
+        let mut cells = vec![
             (config.name.to_string(), Paint::Bold),
             (state.to_owned(), paint),
             plain(config.transport.kind()),
             plain(row.candidate.scope.as_str()),
             plain(count),
             plain(latency),
-            (brief(row.problem().unwrap_or_default(), 300), Paint::Dim),
-        ]);
+        ];
+        if has_column {
+            cells.push((brief(row.problem().unwrap_or_default(), 300), Paint::Dim));
+        }
+        table.row(cells);
     }
     table.print(app.out)?;
+    let failed: Vec<&Row<'_>> = rows.iter().filter(|row| row.problem().is_some()).collect();
+    for row in failed.iter().filter(|_| is_terminal) {
+        let name = Paint::Bold.of(row.candidate.entry.config.name.to_string());
+        let problem = brief(row.problem().unwrap_or_default(), 300);
+        app.out.line(name.then(format!(": {problem}")))?;
+    }
+    if let Some(row) = failed.first() {
+        app.out
+            .remark(format!("`mcp explain {}` shows the details", row.candidate.entry.config.name));
+    }
     Ok(())
 }
 

@@ -1,16 +1,19 @@
-//! `mcp prompts` and `mcp prompt`: what servers have prepared to say.
+//! `mcp prompts` and `mcp prompt`: list prompts, and fill one in.
 
 use clap::{Arg, ArgMatches, Command};
-use mcp_bridge::Command as Prepared;
-use mcp_client::{Content, RawJson};
+use mcp_bridge::offers::Command as Prepared;
+use mcp_client::RawJson;
 use serde_json::{Value, json};
 
-use super::{resources, server_arg, text, texts};
+use super::{content, resources, server_arg, text, texts};
 use crate::{
-    app::App,
     exit::{Done, Exit, Problem},
-    out::{Paint, brief, shown},
-    table::{Table, plain},
+    host::app::App,
+    terminal::{
+        out::brief,
+        paint::Paint,
+        table::{Table, plain},
+    },
 };
 
 pub(super) fn list_command() -> Command {
@@ -39,9 +42,7 @@ pub(super) async fn list(app: &App, matches: &ArgMatches) -> Done {
         let described: Vec<Value> = wanted.iter().map(|one| describe(one)).collect();
         app.out.value(&json!({ "prompts": described }))?;
     } else if wanted.is_empty() {
-        if app.has_servers() {
-            app.out.remark("there are no prompts");
-        }
+        app.explain_empty("no prompts found");
     } else {
         let mut table = Table::new(&["PROMPT", "TAKES", "DESCRIPTION"]);
         for one in wanted {
@@ -77,43 +78,38 @@ pub(super) async fn get(app: &App, matches: &ArgMatches) -> Done {
         one.name == name || one.prompt == name || format!("{}/{}", one.server, one.prompt) == name
     };
     let Some(prepared) = all.iter().find(fits) else {
-        let problem = Problem::new(Exit::NotFound, format!("there is no prompt called {name}"));
+        let problem = Problem::new(Exit::NotFound, format!("prompt not found: {name}"));
         return Err(problem.hint("`mcp prompts` lists them"));
     };
     let words = in_order(prepared, &texts(matches, "arguments"))?;
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
-    let filled = app.interrupt.or(bridge.run_command(&prepared.name, &words)).await?;
-    let filled = filled.map_err(|error| resources::refused(&error))?;
+    let filled = app.wait(bridge.run_command(&prepared.name, &words)).await?;
+    let filled = filled.map_err(|error| resources::refused(app, &error))?;
     if app.out.json {
         let raw = RawJson::encode(&filled).ok();
         let value = raw.and_then(|raw| serde_json::from_str::<Value>(raw.as_str()).ok());
         app.out.value(&value.unwrap_or_default())?;
     } else {
         for message in &filled.messages {
-            let said = match &message.content {
-                Content::Text(text) => shown(&text.text),
-                other => brief(RawJson::encode(other).map_or("", |_| "[not text]"), 40),
-            };
-            app.out.line(format!(
-                "{} {said}",
-                app.out.paint(Paint::Bold, &format!("{}:", message.role))
-            ))?;
+            let said = content::in_words(&message.content);
+            let role = Paint::Bold.of(format!("{}:", brief(&message.role, 40)));
+            app.out.line(role.then(format!(" {said}")))?;
         }
     }
     Ok(Exit::Done)
 }
 
-/// The bridge takes words in the order of the prompt's own arguments.
+/// Orders the values by the prompt's argument list, as the bridge expects them.
 fn in_order(prepared: &Prepared, given: &[String]) -> Result<Vec<String>, Problem> {
     let mut words = vec![String::new(); prepared.arguments.len()];
     for word in given {
         let Some((key, value)) = word.split_once('=') else {
-            return Err(Problem::new(Exit::Usage, format!("`{word}` is not `key=value`")));
+            return Err(Problem::usage(format!("`{word}` is not `key=value`")));
         };
         let Some(at) = prepared.arguments.iter().position(|argument| argument.name == key) else {
-            let names: Vec<&str> = prepared.arguments.iter().map(|a| a.name.as_str()).collect();
-            return Err(Problem::new(Exit::Usage, format!("the prompt takes no `{key}`"))
-                .hint(format!("it takes {}", names.join(", "))));
+            let names: Vec<_> = prepared.arguments.iter().map(|a| brief(&a.name, 60)).collect();
+            return Err(Problem::usage(format!("unknown argument `{key}`"))
+                .hint(format!("known arguments: {}", names.join(", "))));
         };
         value.clone_into(&mut words[at]);
     }
@@ -121,7 +117,9 @@ fn in_order(prepared: &Prepared, given: &[String]) -> Result<Vec<String>, Proble
         prepared.arguments.iter().zip(&words).find(|(a, word)| a.required && word.is_empty());
     match absent {
         Some((argument, _)) => {
-            Err(Problem::new(Exit::Usage, format!("the prompt needs `{}`", argument.name)))
+            let name = brief(&argument.name, 60);
+            let example = format!("mcp prompt {}/{} {name}=…", prepared.server, prepared.prompt);
+            Err(Problem::usage(format!("missing argument `{name}`")).hint(brief(&example, 200)))
         }
         None => Ok(words),
     }

@@ -1,38 +1,59 @@
-//! `mcp record` and `mcp replay`: a session as a file, without its secrets.
+//! `mcp record` and `mcp replay`: record a session to a file with secrets redacted, and replay it.
 
 use std::{
     path::{Path, PathBuf},
+    process,
     sync::{Arc, Mutex, PoisonError},
 };
 
 use clap::{Arg, ArgMatches, Command, value_parser};
-use mcp_bridge::{BoxFuture, Bridge, Connector, Handler, Way};
+use mcp_bridge::{
+    Bridge,
+    connect::{Connector, ServerRoute},
+    tool::{BoxFuture, Handler},
+};
 use mcp_client::{ClientCapabilities, ElicitRequest, ElicitResult, Implementation, ServerEvent};
-use mcp_config::{NoInputs, Sdk, ServerConfig, Transport, expand};
+use mcp_config::{Sdk, ServerConfig, Transport};
 use mcp_transport::{
     ConnectError,
-    testing::{Cassette, Recorder, Replay},
+    record::{Cassette, Recorder, Replay},
 };
 use serde_json::json;
 
-use super::{call, server_arg, text};
+use super::{call, text, texts};
 use crate::{
-    app::App,
-    connect,
     exit::{Done, Exit, Problem},
-    places::write_private,
-    redact, tools,
+    host::{app::App, recordings, redact, tools},
 };
 
-/// What a recorded server is called.
+/// The server name used for a replayed recording.
 const CASSETTE: &str = "cassette";
 
 pub(super) fn record_command() -> Command {
     Command::new("record")
-        .about("Record a session with a server: its tools, and a call if you name one")
-        .after_help("Examples:\n  mcp record time -o time.cassette\n  mcp record time -o now.cassette now zone=UTC")
-        .arg(server_arg().required(true))
+        .about("Record a session with a server: its tools, a call if you name one, or another command")
+        .long_about(
+            "Record a session with a server: its tools, and a call if you name one. Put another mcp command after `--`, \
+             such as `mcp call` or `mcp serve`, to record every connection it makes. Secrets are redacted.",
+        )
+        .after_help(
+            "Examples:\n  mcp record time -o time.cassette\n  mcp record time/now -o now.cassette zone=UTC\n  \
+             mcp record -o now.cassette -- mcp call time/now zone=UTC",
+        )
+        .arg(
+            Arg::new("server")
+                .value_name("SERVER or SERVER/TOOL")
+                .required_unless_present("command"),
+        )
         .args(what())
+        .arg(
+            Arg::new("command")
+                .last(true)
+                .num_args(1..)
+                .value_name("COMMAND")
+                .conflicts_with_all(["server", "tool", "arguments", "args"])
+                .help("The command whose connections are recorded"),
+        )
         .arg(
             Arg::new("output")
                 .short('o')
@@ -64,14 +85,14 @@ fn what() -> [Arg; 3] {
     ]
 }
 
-/// Keeps what goes over the links of whatever another connector finds.
-struct Recording {
+/// Records the links of another connector.
+struct RecordingConnector {
     inner: Arc<dyn Connector>,
     recorder: Mutex<Option<Arc<Recorder>>>,
 }
 
-impl Connector for Recording {
-    fn open(&self, config: &ServerConfig) -> Result<Way, ConnectError> {
+impl Connector for RecordingConnector {
+    fn open(&self, config: &ServerConfig) -> Result<ServerRoute, ConnectError> {
         let mut way = self.inner.open(config)?;
         let mut recorder = self.recorder.lock().unwrap_or_else(PoisonError::into_inner);
         let recorder = recorder.get_or_insert_with(|| Arc::new(Recorder::new(way.connect.clone())));
@@ -80,11 +101,11 @@ impl Connector for Recording {
     }
 }
 
-/// Offers the same to every server, whoever is at the keyboard: what a host says of itself is on the
-/// cassette, and another host could not play it.
-struct Steady(Arc<dyn Handler>);
+/// Declares the same capabilities with and without a terminal. They are part of the recording, and a host that
+/// declared others could not replay it.
+struct FixedCapabilities(Arc<dyn Handler>);
 
-impl Handler for Steady {
+impl Handler for FixedCapabilities {
     fn capabilities(&self) -> ClientCapabilities {
         let mut offered = ClientCapabilities::default();
         offered.elicitation_form = true;
@@ -101,41 +122,64 @@ impl Handler for Steady {
     }
 }
 
-/// Finds the same cassette for every server.
-struct Playing(Arc<Replay>);
+/// Connects every server to the same recording.
+struct ReplayConnector(Arc<Replay>);
 
-impl Connector for Playing {
-    fn open(&self, _: &ServerConfig) -> Result<Way, ConnectError> {
-        Ok(Way::new(self.0.clone()))
+impl Connector for ReplayConnector {
+    fn open(&self, _: &ServerConfig) -> Result<ServerRoute, ConnectError> {
+        Ok(ServerRoute::new(self.0.clone()))
     }
 }
 
 pub(super) async fn record(app: &App, matches: &ArgMatches) -> Done {
+    let path = matches.get_one::<PathBuf>("output").map_or(Path::new("-"), PathBuf::as_path);
+    if matches.contains_id("command") {
+        return wrap(app, path, &texts(matches, "command")).await;
+    }
     let name = text(matches, "server");
+    // `SERVER/TOOL`, as in other commands; all further arguments are then the tool's.
+    let (name, tool) = match name.split_once('/') {
+        Some((server, tool)) if app.config.resolution.get(name).is_none() => (server, Some(tool)),
+        _ => (name, None),
+    };
     let candidate = app.config.server(name)?;
     let mut config = candidate.entry.config.clone();
     config.trust = candidate.is_trusted();
     let recording =
-        Arc::new(Recording { inner: connect::connector(app), recorder: Mutex::default() });
+        Arc::new(RecordingConnector { inner: app.direct_connector(), recorder: Mutex::default() });
     let bridge = alone(app, recording.clone(), config.clone());
-    let exit = session(app, &bridge, name, matches).await;
+    let exit = session(app, &bridge, name, tool, matches).await;
     bridge.shutdown().await;
-    let secrets = expand(&config, &app.config.environment, &NoInputs);
-    let secrets = secrets.map(|expanded| redact::secrets(&expanded)).unwrap_or_default();
     let recorder = recording.recorder.lock().unwrap_or_else(PoisonError::into_inner).clone();
     let cassette = recorder.map(|recorder| recorder.cassette().to_string()).unwrap_or_default();
-    let path = matches.get_one::<PathBuf>("output").map_or(Path::new("-"), PathBuf::as_path);
-    let kept = redact::cassette(&cassette, &secrets);
-    // What it holds is for whoever recorded it to judge, and until then for nobody else to read.
-    write_private(path, &kept).map_err(|error| {
+    let kept = redact::recording(&app.config, &app.secrets, &config, &cassette);
+    recordings::write(path, kept.as_bytes()).map_err(|error| {
         Problem::new(Exit::Failed, format!("could not write {}: {error}", path.display()))
     })?;
-    app.out.remark(format!(
-        "{} messages in {}; look at it before you pass it on",
-        kept.lines().count(),
-        path.display()
-    ));
+    app.out.remark(recordings::summary(&kept, path));
     exit
+}
+
+/// Runs another command, records its connections, and exits with its exit code.
+async fn wrap(app: &App, path: &Path, words: &[String]) -> Done {
+    let Some((program, rest)) = words.split_first() else {
+        return Err(Problem::usage("missing the command to record"));
+    };
+    let is_ours = matches!(program.as_str(), "mcp" | "mcph");
+    let program = match std::env::current_exe() {
+        Ok(path) if is_ours => path,
+        _ => PathBuf::from(program),
+    };
+    let mut command = process::Command::new(&program);
+    command.args(rest).env(recordings::VARIABLE, path);
+    let status = tokio::task::spawn_blocking(move || command.status());
+    // Ctrl-C on the terminal reaches the command too. Wait for it, so that it writes its recording.
+    let status = status.await.map_err(|error| Problem::new(Exit::Failed, error.to_string()))?;
+    let status = status.map_err(|error| {
+        Problem::new(Exit::NotFound, format!("could not start {}: {error}", program.display()))
+    })?;
+    app.out.flush()?;
+    Ok(status.code().and_then(Exit::from_code).unwrap_or(Exit::Failed))
 }
 
 pub(super) async fn replay(app: &App, matches: &ArgMatches) -> Done {
@@ -144,38 +188,54 @@ pub(super) async fn replay(app: &App, matches: &ArgMatches) -> Done {
         Problem::new(Exit::NotFound, format!("could not read {}: {error}", path.display()))
     })?;
     let cassette: Cassette = text.parse().map_err(|error| {
-        Problem::new(Exit::Usage, format!("{} is no cassette: {error}", path.display()))
+        Problem::usage(format!("{} is not a recording: {error}", path.display()))
     })?;
     let named = CASSETTE.parse();
-    let named = named
-        .map_err(|error: mcp_config::NameError| Problem::new(Exit::Failed, error.to_string()))?;
+    let named = named.map_err(|error: mcp_config::model::NameError| {
+        Problem::new(Exit::Failed, error.to_string())
+    })?;
     let config = ServerConfig::new(named, Transport::Sdk(Sdk::default()));
-    let bridge = alone(app, Arc::new(Playing(Arc::new(Replay::new(cassette)))), config);
-    session(app, &bridge, CASSETTE, matches).await
+    let bridge = alone(app, Arc::new(ReplayConnector(Arc::new(Replay::new(cassette)))), config);
+    let tool = matches.get_one::<String>("tool").map(String::as_str);
+    let tool = tool.map(|name| name.rsplit('/').next().unwrap_or(name));
+    session(app, &bridge, CASSETTE, tool, matches).await
 }
 
-/// A bridge to one server, which remembers nothing: a cassette must hold all that was said.
+/// Returns a bridge to one server without a catalogue, so that the recording is complete.
 fn alone(app: &App, connector: Arc<dyn Connector>, config: ServerConfig) -> Bridge {
-    let mut options = connect::options(app);
+    let mut options = app.options();
     options.connector = connector;
     options.catalogue = None;
-    options.handler = Arc::new(Steady(app.terminal.handler()));
+    options.handler = Arc::new(FixedCapabilities(app.terminal.handler()));
     options.client.client_info = Implementation::new("mcp record", "1");
     app.bridge_of(options, vec![config])
 }
 
-async fn session(app: &App, bridge: &Bridge, server: &str, matches: &ArgMatches) -> Done {
+async fn session(
+    app: &App,
+    bridge: &Bridge,
+    server: &str,
+    tool: Option<&str>,
+    matches: &ArgMatches,
+) -> Done {
     let is_played = server == CASSETTE;
     app.settle(bridge, &[server.to_owned()]).await?;
-    if let Some(mut problem) = tools::unreachable(bridge, server) {
+    if let Some(mut problem) = tools::unreachable(app, bridge, server) {
         if is_played {
-            problem.message = format!("it cannot be played: {}", problem.message);
+            problem.message = format!("cannot replay the recording: {}", problem.message);
             problem.hint = None;
         }
         return Err(problem);
     }
     let all = tools::all(bridge);
-    let Some(name) = matches.get_one::<String>("tool") else {
+    let mut words = texts(matches, "arguments");
+    let given = matches.get_one::<String>("tool").map(String::as_str);
+    if let (false, Some(_), Some(first)) = (is_played, tool, given) {
+        words.insert(0, first.to_owned());
+    }
+    let own = given
+        .map(|name| name.strip_prefix(server).and_then(|n| n.strip_prefix('/')).unwrap_or(name));
+    let Some(name) = tool.or(own) else {
         if app.out.json {
             let described: Vec<_> = all.iter().map(|tool| tools::describe(tool.spec())).collect();
             app.out.value(&json!({ "tools": described }))?;
@@ -188,11 +248,11 @@ async fn session(app: &App, bridge: &Bridge, server: &str, matches: &ArgMatches)
     };
     let tool = all.iter().find(|tool| tools::own_name(tool.spec()) == name);
     let Some(tool) = tool else {
-        return Err(Problem::new(Exit::NotFound, format!("there is no tool called {name}"))
-            .hint("leave it out to list them"));
+        return Err(Problem::new(Exit::NotFound, format!("tool not found: {name}"))
+            .hint("leave out the tool to list all of them"));
     };
-    let arguments = call::arguments(matches, &**tool)?;
-    // Nothing runs where there is only a recording.
+    let arguments = call::ParsedArguments::read(matches, &words, &**tool)?.arguments;
+    // A replay runs nothing, so there is nothing to approve.
     let outcome = call::call_with(app, &**tool, arguments, is_played).await?;
-    call::print(app, &**tool, &outcome)
+    call::print(app, bridge, &**tool, &outcome)
 }

@@ -1,49 +1,62 @@
-//! `mcp resources` and `mcp read`: what servers let us read.
+//! `mcp resources` and `mcp read`: list resources, and read one.
+
+use std::{
+    io::{self, IsTerminal as _},
+    path::PathBuf,
+};
 
 use clap::{Arg, ArgMatches, Command};
-use mcp_bridge::Bridge;
-use mcp_client::{CallError, RawJson, ResourceContents};
+use mcp_bridge::{Bridge, error::OfferError};
+use mcp_client::{CallError, RawJson, types::ResourceContents};
 use serde_json::{Value, json};
 
-use super::{server_arg, text};
+use super::{call, content, flag, images, server_arg, text};
 use crate::{
-    app::App,
     exit::{Done, Exit, Problem, chain},
-    out::{Paint, brief, shown},
-    table::{Table, plain},
-    tools,
+    host::{app::App, tools},
+    terminal::{
+        out::brief,
+        paint::Paint,
+        table::{Table, plain},
+    },
 };
 
 pub(super) fn list_command() -> Command {
     Command::new("resources")
-        .about("List what the servers have to read")
-        .after_help("Examples:\n  mcp resources\n  mcp resources docs")
+        .about("List the resources of servers")
+        .after_help(
+            "Examples:\n  mcp resources\n  mcp resources docs\n  mcp resources docs --templates",
+        )
         .arg(server_arg())
+        .arg(flag("templates", "List resource templates instead"))
 }
 
 pub(super) fn read_command() -> Command {
     Command::new("read")
         .about("Read a resource")
         .after_help(
-            "Examples:\n  mcp read docs file:///README.md\n  mcp read @docs:file:///README.md",
+            "Examples:\n  mcp read docs file:///README.md\n  mcp read @docs:file:///README.md\n  \
+             mcp read docs file:///logo.png -o logo.png",
         )
         .arg(
             Arg::new("what").value_name("SERVER URI").num_args(1..=2).required(true).help(
                 "The server and the URI, or `@server:uri`, or a URI that only one server lists",
             ),
         )
+        .arg(call::output_arg())
+        .arg(images::flag_off())
 }
 
-/// Connects one server, or all of which it is not remembered what they have.
+/// Connects one server, or all that are not in the catalogue.
 pub(super) async fn connect(app: &App, bridge: &Bridge, server: &str) -> Result<(), Problem> {
     let names: Vec<String> = if server.is_empty() {
-        bridge.unlisted().iter().map(ToString::to_string).collect()
+        app.without_failed(bridge.unlisted().iter().map(ToString::to_string).collect())
     } else {
         app.config.server(server)?;
         vec![server.to_owned()]
     };
     app.settle(bridge, &names).await?;
-    match tools::unreachable(bridge, server) {
+    match tools::unreachable(app, bridge, server) {
         Some(problem) if !server.is_empty() => Err(problem),
         _ => Ok(()),
     }
@@ -53,7 +66,10 @@ pub(super) async fn list(app: &App, matches: &ArgMatches) -> Done {
     let server = text(matches, "server");
     let bridge = app.bridge();
     connect(app, &bridge, server).await?;
-    let all = app.interrupt.or(bridge.resources()).await?;
+    if matches.get_flag("templates") {
+        return templates(app, &bridge, server).await;
+    }
+    let all = app.wait(bridge.resources()).await?;
     let wanted: Vec<_> =
         all.iter().filter(|one| server.is_empty() || &*one.server == server).collect();
     if app.out.json {
@@ -68,9 +84,7 @@ pub(super) async fn list(app: &App, matches: &ArgMatches) -> Done {
             .collect();
         app.out.value(&json!({ "resources": described }))?;
     } else if wanted.is_empty() {
-        if app.has_servers() {
-            app.out.remark("there is nothing to read");
-        }
+        app.explain_empty("no resources found");
     } else {
         let mut table = Table::new(&["SERVER", "URI", "NAME"]);
         for one in wanted {
@@ -78,6 +92,37 @@ pub(super) async fn list(app: &App, matches: &ArgMatches) -> Done {
                 plain(&*one.server),
                 (brief(&one.resource.uri, 120), Paint::Bold),
                 plain(brief(&one.resource.name, 60)),
+            ]);
+        }
+        table.print(app.out)?;
+    }
+    Ok(Exit::Done)
+}
+
+async fn templates(app: &App, bridge: &Bridge, server: &str) -> Done {
+    let all = app.wait(bridge.resource_templates()).await?;
+    let wanted: Vec<_> =
+        all.iter().filter(|one| server.is_empty() || &*one.server == server).collect();
+    if app.out.json {
+        let described: Vec<Value> = wanted
+            .iter()
+            .map(|one| {
+                let template = &one.template;
+                json!({"server": &*one.server, "uriTemplate": template.uri_template,
+                    "name": template.name, "title": template.title,
+                    "description": template.description, "mimeType": template.mime_type})
+            })
+            .collect();
+        app.out.value(&json!({ "templates": described }))?;
+    } else if wanted.is_empty() {
+        app.explain_empty("no resource templates found");
+    } else {
+        let mut table = Table::new(&["SERVER", "URI TEMPLATE", "NAME"]);
+        for one in wanted {
+            table.row([
+                plain(&*one.server),
+                (brief(&one.template.uri_template, 120), Paint::Bold),
+                plain(brief(&one.template.name, 60)),
             ]);
         }
         table.print(app.out)?;
@@ -94,11 +139,11 @@ pub(super) async fn read(app: &App, matches: &ArgMatches) -> Done {
             Some((server, uri)) => (server.to_owned(), uri.to_owned()),
             None => (owner(app, &bridge, one).await?, one.clone()),
         },
-        _ => return Err(Problem::new(Exit::Usage, "which resource?")),
+        _ => return Err(Problem::usage("missing the URI of the resource")),
     };
     connect(app, &bridge, &server).await?;
-    let read = app.interrupt.or(bridge.read_resource(&server, &uri)).await?;
-    let read = read.map_err(|error| refused(&error))?;
+    let read = app.wait(bridge.read_resource(&server, &uri)).await?;
+    let read = read.map_err(|error| refused(app, &error))?;
     if app.out.json {
         let contents: Vec<Value> = read
             .contents
@@ -107,45 +152,52 @@ pub(super) async fn read(app: &App, matches: &ArgMatches) -> Done {
             .filter_map(|part| serde_json::from_str(part.as_str()).ok())
             .collect();
         app.out.value(&json!({"server": server, "contents": contents}))?;
+    } else if let Some(path) = matches.get_one::<PathBuf>("output") {
+        content::save_read(app, path, &read.contents)?;
+    } else if let ([ResourceContents { text: None, blob: Some(blob), .. }], false) =
+        (read.contents.as_slice(), io::stdout().is_terminal())
+        && let Some(bytes) = content::decode(blob)
+    {
+        app.out.bytes(&bytes)?;
     } else {
         for part in &read.contents {
             app.out.line(in_words(part))?;
         }
+        images::of_resource(app, matches, &read.contents)?;
     }
     Ok(Exit::Done)
 }
 
-/// The server that lists this URI.
+/// Returns the server that lists this URI.
 async fn owner(app: &App, bridge: &Bridge, uri: &str) -> Result<String, Problem> {
     connect(app, bridge, "").await?;
-    let all = app.interrupt.or(bridge.resources()).await?;
+    let all = app.wait(bridge.resources()).await?;
     let mut owners: Vec<&str> =
         all.iter().filter(|one| one.resource.uri == uri).map(|one| &*one.server).collect();
     owners.dedup();
     match owners.as_slice() {
         [only] => Ok((*only).to_owned()),
         [] => Err(Problem::new(Exit::NotFound, format!("no server lists {}", brief(uri, 200)))
-            .hint("say which server to ask: mcp read SERVER URI")),
-        several => Err(Problem::new(Exit::Usage, format!("{} list it", several.join(", ")))
-            .hint("say which server to ask: mcp read SERVER URI")),
+            .hint("name the server: mcp read SERVER URI")),
+        several => Err(Problem::usage(format!("several servers list it: {}", several.join(", ")))
+            .hint("name the server: mcp read SERVER URI")),
     }
 }
 
-/// What a server said to something that was no tool call.
-pub(super) fn refused(error: &CallError) -> Problem {
-    let exit = match error {
-        CallError::Rejected(_) => Exit::Failed,
-        other => Exit::of_class(other.class()),
-    };
-    Problem::new(exit, shown(&chain(error)))
+/// Converts the error of a resource or prompt request.
+pub(super) fn refused(app: &App, error: &OfferError) -> Problem {
+    match error {
+        OfferError::Call(CallError::Declined(why)) => app.denied(format!("denied: {why}")),
+        _ => Problem::new(error.into(), chain(error)),
+    }
 }
 
 fn in_words(part: &ResourceContents) -> String {
     match (&part.text, &part.blob) {
-        (Some(text), _) => shown(text),
+        (Some(text), _) => text.clone(),
         (None, Some(blob)) => {
             let kind = part.mime_type.as_deref().unwrap_or("application/octet-stream");
-            format!("[{}, {} bytes; --json shows them]", shown(kind), blob.len() * 3 / 4)
+            format!("[{}, {} bytes; -o FILE saves them]", brief(kind, 60), content::size(blob))
         }
         (None, None) => String::new(),
     }

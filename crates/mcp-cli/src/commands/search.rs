@@ -1,16 +1,18 @@
-//! `mcp search`: the right tool among many.
+//! `mcp search`: finds tools by keywords.
 
-use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
+use clap::{Arg, ArgMatches, Command, value_parser};
 use mcp_search::{Query, SearchOptions};
 use serde_json::{Value, json};
 
-use super::texts;
+use super::{flag, texts};
 use crate::{
-    app::App,
     exit::{Done, Exit, Problem},
-    out::{Paint, brief},
-    table::{Table, plain},
-    tools,
+    host::{app::App, tools},
+    terminal::{
+        out::brief,
+        paint::Paint,
+        table::{Table, plain},
+    },
 };
 
 pub(super) fn command() -> Command {
@@ -21,12 +23,7 @@ pub(super) fn command() -> Command {
              mcp search --regex 'list_.*'",
         )
         .arg(Arg::new("query").value_name("WORDS").num_args(1..).required(true))
-        .arg(
-            Arg::new("regex")
-                .long("regex")
-                .action(ArgAction::SetTrue)
-                .help("Read the query as a regular expression"),
-        )
+        .arg(flag("regex", "Read the query as a regular expression"))
         .arg(
             Arg::new("limit")
                 .long("limit")
@@ -34,20 +31,20 @@ pub(super) fn command() -> Command {
                 .value_name("N")
                 .value_parser(value_parser!(u16).range(1..=1_000))
                 .default_value("10")
-                .help("The most tools to show"),
+                .help("Maximum number of tools to show"),
         )
 }
 
 pub(super) async fn run(app: &App, matches: &ArgMatches) -> Done {
     let words = texts(matches, "query").join(" ");
     let query = if matches.get_flag("regex") {
-        let bad = |error| Problem::new(Exit::Usage, format!("not a regular expression: {error}"));
+        let bad = |error| Problem::usage(format!("not a regular expression: {error}"));
         Query::regex(&words).map_err(bad)?
     } else {
         Query::parse(&words)
     };
     let bridge = app.bridge();
-    app.learn(&bridge).await?;
+    tools::learn(app, &bridge).await?;
     let mut options = SearchOptions::default();
     options.limit = usize::from(matches.get_one::<u16>("limit").copied().unwrap_or(10));
     let results = tools::index(&tools::all(&bridge)).search(&query, &options);
@@ -62,9 +59,7 @@ pub(super) async fn run(app: &App, matches: &ArgMatches) -> Done {
             .collect();
         app.out.value(&json!({"matches": hits, "matched": results.matched}))?;
     } else if results.hits.is_empty() {
-        if app.has_servers() {
-            app.out.remark("nothing matches");
-        }
+        app.explain_empty("no tools match");
     } else {
         let mut table = Table::new(&["TOOL", "DESCRIPTION"]);
         for hit in &results.hits {

@@ -1,272 +1,157 @@
-//! `mcp serve`: every server behind one, for the agents people already use.
+//! `mcp serve`: runs the gateway.
 
-mod consent;
-mod gate;
-mod input;
-mod library;
-mod relay;
-mod reload;
-mod rules;
+mod clients;
+mod denials;
+mod follow;
+mod front;
+mod journal;
+mod register;
+mod search;
+mod share;
+pub(super) mod token;
 
-use std::{io::IsTerminal, net::SocketAddr, sync::Arc, time::Duration};
+use std::sync::Arc;
 
-use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
+use clap::{Arg, ArgAction, ArgMatches, Command};
 use mcp_bridge::{
-    Bridge, Event, HttpServeOptions, NameScheme, ServeOptions, ServerState, Spill, ToolServer,
-    TrustPolicy,
+    ApprovalRequest, BridgeOptions,
+    output::Spill,
+    tool::NameScheme,
+    trust::{Action, Rule, Rules, TrustPolicy},
 };
-use mcp_client::LogLevel;
-use tokio::sync::mpsc;
+use mcp_config::model::HostSettings;
+use mcp_gateway::{Gateway, GatewayOptions};
 
-use self::{
-    consent::Consent,
-    gate::Gate,
-    library::Shelf,
-    relay::{News, Relay},
-    rules::rules,
-};
-use super::text;
+pub(super) use self::front::{address, drain_timeout};
+use self::journal::Journal;
+use super::{flag, text, texts};
 use crate::{
-    app::{App, is_settled},
-    connect,
-    exit::{Done, Exit, Problem},
-    tools,
+    exit::{Done, Exit},
+    host::app::App,
 };
-
-/// How long clients wait, once, for servers that nobody has seen yet: some never ask for the tools again.
-const FIRST_SIGHT: Duration = Duration::from_secs(5);
-/// How long calls in flight may go on when the gateway is to end.
-const LAST_CALLS: Duration = Duration::from_secs(10);
-/// How long answers may take to leave.
-const LAST_WORDS: Duration = Duration::from_millis(300);
 
 pub(super) fn command() -> Command {
     let globs =
         |name: &'static str| Arg::new(name).long(name).value_name("GLOB").action(ArgAction::Append);
     Command::new("serve")
-        .about("Be one MCP server in front of all others: the gateway")
+        .about("Run the gateway: one MCP server in front of all others")
         .long_about(
-            "Be one MCP server in front of all others, over stdin and stdout or over HTTP.\n\n\
-             `--mode all` offers every tool; `--mode search` only `tool_search` and `tool_call`, so that a \
-             model is not shown hundreds. Changes of the configuration, and SIGHUP, take effect without \
+            "Run the gateway: one MCP server in front of all others, over stdin and stdout, HTTP, or a Unix socket.\n\n\
+             `--mode all` offers every tool; `--mode search` offers only `tool_search`, `tool_call` and `tool_read`, so that \
+             a model does not get hundreds. Over HTTP, clients send a token: it is generated at the first start, printed \
+             once, and kept in the state folder; `mcp install --http` writes it into a client's entry. Changes of the configuration, and SIGHUP, take effect without \
              dropping a call.",
         )
         .after_help(
             "Examples:\n  mcp serve\n  mcp serve --mode search --deny-tool 'mcp:*:delete_*'\n  \
-             mcp serve --http 127.0.0.1:8000\n  mcp install --client cursor",
+             mcp serve --http 8000\n  mcp serve --socket ~/.local/state/mcp/gateway.sock\n  mcp install --client cursor",
         )
-        .arg(
-            Arg::new("mode")
-                .long("mode")
-                .value_parser(["auto", "all", "search"])
-                .default_value("auto")
-                .help("Which tools are offered; auto: search above 20 tools"),
-        )
+        .args(search::arguments())
         .arg(
             Arg::new("names")
                 .long("names")
-                .value_parser(["full", "own"])
+                .value_parser(["full", "server", "own"])
                 .default_value("full")
-                .help("How tools and prompts are named; full: mcp__SERVER__TOOL, own: TOOL"),
+                .help("How tools and prompts are named; full: mcp__SERVER__TOOL, server: SERVER_TOOL, own: TOOL"),
         )
-        .arg(
-            Arg::new("http")
-                .long("http")
-                .value_name("ADDRESS")
-                .value_parser(value_parser!(SocketAddr))
-                .help("Serve over HTTP at this address, under /mcp"),
-        )
-        .arg(
-            Arg::new("token-env")
-                .long("token-env")
-                .value_name("NAME")
-                .requires("http")
-                .help("The variable with the token clients have to show"),
-        )
-        .arg(globs("allow-tool").help("Run these without a question, such as mcp:files:read_*"))
-        .arg(globs("deny-tool").help("Never run these"))
-        .arg(
-            Arg::new("trust-host")
-                .long("trust-host")
-                .action(ArgAction::SetTrue)
-                .help("Leave it to the connecting agent to ask its user"),
-        )
+        .arg(flag(
+            "no-resource-tools",
+            "Do not offer list_mcp_resources and read_mcp_resource, for clients with their own",
+        ))
+        .args(front::arguments())
+        .arg(globs("allow-tool").help("Run these without asking, such as mcp:files:read_*"))
+        .arg(globs("deny-tool").help(
+            "Never run these; mcp:NAME:* also hides a server's resources, prompts and completions",
+        ))
+        .arg(flag("share", "Share local servers with `mcp call` and other commands: run as the background host, or use it"))
+        .arg(flag("no-log", "Keep no log file; `mcp doctor` shows where it is"))
+        .arg(flag("trust-host", "Let the connecting agent ask its user"))
+        .arg(flag("allow-sampling", "Let servers that are not trusted use the client's model"))
+        .arg(flag("allow-roots", "Tell servers that are not trusted the client's roots"))
 }
 
 pub(super) async fn run(app: &App, matches: &ArgMatches) -> Done {
-    let mut options = connect::options(app);
-    // Whoever is asked is asked through the client. The terminal, if there is one, is the wire.
-    let news = Arc::new(News::default());
-    options.handler = Arc::new(Relay::new(news.clone()));
-    options.approver = Arc::new(Consent { trust_host: matches.get_flag("trust-host") });
-    options.policy = Arc::new(TrustPolicy::new(rules(matches)));
-    // Clients choose among what there is; modern servers send nothing unless they are told to.
-    options.client.log_level = Some(LogLevel::Info);
-    let is_searched = text(matches, "mode") != "all";
-    options.tool_search = is_searched;
-    if text(matches, "mode") == "search" {
-        options.search_threshold = 0;
+    let sharing = share::begin(app, matches);
+    let gateway = app.gateway(bridge_options(app, matches), gateway_options(app, matches));
+    let mut events = gateway.bridge().events();
+    let journal = Journal::begin(app, matches);
+    let done = tokio::select! {
+        done = serve(app, matches, &gateway, &journal) => done,
+        () = share::run(app, sharing) => Ok(Exit::Done),
+        () = register::run(app, &gateway, &journal) => Ok(Exit::Done),
+        () = journal.follow(gateway.bridge(), &mut events) => Ok(Exit::Done),
+    };
+    journal.end(gateway.bridge(), &mut events).await;
+    done
+}
+
+async fn serve(app: &App, matches: &ArgMatches, gateway: &Gateway, journal: &Arc<Journal>) -> Done {
+    tokio::select! {
+        () = gateway.open() => {}
+        () = app.interrupt.cancelled() => {}
     }
-    if text(matches, "names") == "own" {
-        options.names = NameScheme::Own;
+    app.out.remark(match gateway.bridge().status().len() {
+        1 => "gateway for 1 server".to_owned(),
+        count => format!("gateway for {count} servers"),
+    });
+    tokio::select! {
+        done = front::listen(app, matches, gateway, journal) => done,
+        () = follow::configuration(app, gateway, journal) => Ok(Exit::Done),
+        () = denials::report(app, gateway) => Ok(Exit::Done),
     }
+}
+
+fn bridge_options(app: &App, matches: &ArgMatches) -> BridgeOptions {
+    let mut options = app.options();
+    if !matches.get_flag("share") {
+        // By default, agents do not share servers (such as a browser) with the user's terminal.
+        options.connector = app.direct_connector();
+    }
+    options.policy = Arc::new(TrustPolicy::new(rules(matches, &app.config.resolution.host)));
+    options.names = match text(matches, "names") {
+        "own" => NameScheme::Own,
+        "server" => NameScheme::Plain,
+        _ => NameScheme::Double,
+    };
+    options.untrusted_sampling = matches.get_flag("allow-sampling");
+    options.untrusted_roots = matches.get_flag("allow-roots");
+    search::apply(matches, &app.config.resolution.host, &mut options);
     if let Some(cache) = &app.config.places.cache {
         options.output.spill = Some(Arc::new(Spill::new(cache.join("results"))));
     }
-    let bridge = app.bridge_with(options);
-    let (shelf, mut updated) = Shelf::new(&bridge);
-    let server = ToolServer::new(about(&bridge, shelf, is_searched));
-    let gate = Gate::new(&bridge);
-    let refresh = || gate.offer(&server);
-    tokio::select! {
-        () = first_sight(&bridge) => {}
-        () = app.interrupt.cancelled() => {}
-    }
-    refresh();
-    app.out.remark(match bridge.status().len() {
-        1 => "1 server behind this one".to_owned(),
-        count => format!("{count} servers behind this one"),
-    });
-    tokio::select! {
-        done = listen(app, matches, &server, &gate) => done,
-        () = keep_fresh(&bridge, &server, &news, refresh) => Ok(Exit::Done),
-        () = pass_on(&mut updated, &server) => Ok(Exit::Done),
-        () = reload::follow(app, &bridge, refresh) => Ok(Exit::Done),
-    }
-}
-
-/// Waits until the gateway is asked to end, and then for the calls in flight, though not for ever.
-async fn ending(app: &App, gate: &Gate) {
-    app.interrupt.cancelled().await;
-    let tell = |left| app.out.remark(format!("waiting for {left} calls"));
-    let _ = tokio::time::timeout(LAST_CALLS, gate.drain(tell)).await;
-}
-
-/// Tells clients of the resources they have subscribed to.
-async fn pass_on(updated: &mut mpsc::Receiver<String>, server: &ToolServer) {
-    while let Some(uri) = updated.recv().await {
-        server.resource_updated(&uri);
-    }
-    // Nobody is left to tell of anything.
-    std::future::pending::<()>().await;
-}
-
-fn about(bridge: &Bridge, shelf: Shelf, is_searched: bool) -> ServeOptions {
-    let mut options = ServeOptions::new("mcp", env!("CARGO_PKG_VERSION"));
-    let names: Vec<String> = bridge.status().iter().map(|s| s.name.to_string()).collect();
-    let names = if names.is_empty() { "none yet".into() } else { names.join(", ") };
-    let search = if is_searched {
-        " Tools that are not listed can be found with tool_search and run with tool_call."
-    } else {
-        ""
-    };
-    options.instructions = Some(format!("One server in front of these: {names}.{search}"));
-    let shelf = Arc::new(shelf);
-    options.resources = Some(shelf.clone());
-    options.prompts = Some(shelf.clone());
-    options.completions = Some(shelf);
     options
 }
 
-/// Serves until the client, or the listener, is gone, or somebody wants an end.
-async fn listen(app: &App, matches: &ArgMatches, server: &ToolServer, gate: &Gate) -> Done {
-    let Some(address) = matches.get_one::<SocketAddr>("http") else {
-        if std::io::stdin().is_terminal() {
-            app.out.remark("this is for agents to start, and speaks JSON-RPC: see `mcp install`");
-        }
-        let input = input::Until::new(tokio::io::stdin(), ending(app, gate));
-        server.serve_pipes(std::pin::pin!(input), tokio::io::stdout()).await?;
-        return Ok(Exit::Done);
-    };
-    let mut options = HttpServeOptions::default();
-    options.bearer = match matches.get_one::<String>("token-env") {
-        Some(name) => Some(std::env::var(name).map_err(|_| {
-            Problem::new(Exit::Usage, format!("the variable {name} holds no token"))
-        })?),
-        None if !address.ip().is_loopback() => {
-            return Err(Problem::new(
-                Exit::Usage,
-                format!("{address} can be reached from elsewhere"),
-            )
-            .hint("name the variable with a token in it: --token-env NAME"));
-        }
-        None => None,
-    };
-    if !address.ip().is_loopback() {
-        options.allowed_hosts.push("*".into());
-    }
-    let listener = tokio::net::TcpListener::bind(address).await;
-    let listener = listener.map_err(|error| {
-        Problem::new(Exit::Failed, format!("could not listen at {address}: {error}"))
-    })?;
-    let address = listener.local_addr()?;
-    app.out.remark(format!("serving at http://{address}{}", options.path));
-    let http = server.http(options);
-    let mut serving = std::pin::pin!(http.serve(listener));
-    tokio::select! {
-        done = &mut serving => done?,
-        () = ending(app, gate) => {
-            // The last answers are on their way to their sockets.
-            let _ = tokio::time::timeout(LAST_WORDS, serving).await;
-        }
-    }
-    Ok(Exit::Done)
+fn gateway_options(app: &App, matches: &ArgMatches) -> GatewayOptions {
+    let mut options = GatewayOptions::new("mcp", env!("CARGO_PKG_VERSION"));
+    options.mode = search::mode(matches, &app.config.resolution.host);
+    options.resource_tools = !matches.get_flag("no-resource-tools");
+    options.drain_timeout = front::drain_timeout(matches);
+    options.consent.trust_client = matches.get_flag("trust-host");
+    options.consent.advice = Some(advice);
+    options.identify = Some(Arc::new(app.logins.clone()));
+    options
 }
 
-/// Whatever changes the tools is seen by clients.
-async fn keep_fresh(bridge: &Bridge, server: &ToolServer, news: &News, refresh: impl Fn()) {
-    let mut events = bridge.events();
-    loop {
-        let event = tokio::select! {
-            event = events.next() => match event {
-                Some(event) => event,
-                None => return,
-            },
-            () = news.resources() => {
-                server.resources_changed();
-                continue;
-            }
-        };
-        let concerns = matches!(
-            event,
-            Event::ServerConnected { .. }
-                | Event::ListChanged { .. }
-                | Event::NeedsAuth { .. }
-                | Event::ToolLoaded { .. }
-                | Event::ServerDisconnected { .. }
-                | Event::ServerError { .. }
-                | Event::Missed(_)
-        );
-        if concerns {
-            refresh();
-        }
-        if matches!(event, Event::ServerConnected { .. }) {
-            server.resources_changed();
-            server.prompts_changed();
-        }
-        // Not earlier: who asks again at once would get the old ones.
-        if matches!(event, Event::ListsFetched { .. }) && news.take_prompts() {
-            server.prompts_changed();
-        }
-    }
+/// Builds the permission rules from flags and files. Denials are in a separate scope, so that no permission overrides
+/// them.
+fn rules(matches: &ArgMatches, host: &HostSettings) -> Rules {
+    let of = |name: &str, action: Action| -> Vec<Rule> {
+        texts(matches, name).into_iter().map(|glob| Rule::new(glob, action)).collect()
+    };
+    let flags = [of("deny-tool", Action::Deny), of("allow-tool", Action::Allow)];
+    let files = host.rules.iter().map(|file| file.iter().map(Rule::from).collect());
+    Rules::new(flags.into_iter().chain(files))
 }
 
-/// Connects what nobody has seen yet, so that its tools can be found. The slow ones come later.
-async fn first_sight(bridge: &Bridge) {
-    let is_unknown = |name: &str| tools::known(bridge, name).is_none();
-    let unknown: Vec<_> = bridge
-        .status()
-        .into_iter()
-        .filter(|status| status.state == ServerState::Pending && is_unknown(&status.name))
-        .collect();
-    for status in &unknown {
-        bridge.connect(&status.name);
+/// Returns advice on how to allow a call that was denied without asking the user.
+fn advice(request: &ApprovalRequest) -> String {
+    if request.changed.is_some() {
+        return "Review the change with `mcp call`".into();
     }
-    let all = async {
-        for status in &unknown {
-            bridge.wait_for(&status.name, is_settled).await;
-        }
-    };
-    // Whoever is late is announced when it comes.
-    let _ = tokio::time::timeout(FIRST_SIGHT, all).await;
+    format!(
+        "Allow it with `mcp serve --allow-tool {}`, trust the server (`\"trust\": true` in its entry), or leave the \
+         question to the client with `--trust-host`",
+        request.permission
+    )
 }

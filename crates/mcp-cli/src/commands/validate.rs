@@ -1,23 +1,24 @@
-//! `mcp validate`: which descriptions will mislead a model.
+//! `mcp validate`: scores tool descriptions.
 
 use clap::{ArgMatches, Command};
-use mcp_search::{Report, Validator};
+use mcp_search::validate::{Report, Validator};
 use serde_json::{Value, json};
 
 use super::{server_arg, text};
 use crate::{
-    app::App,
     exit::{Done, Exit},
-    out::Paint,
-    table::{Table, plain},
-    tools,
+    host::{app::App, config::NO_SERVERS, tools},
+    terminal::{
+        paint::Paint,
+        table::{Table, plain},
+    },
 };
 
 pub(super) fn command() -> Command {
     Command::new("validate")
         .about("Score how well tools describe themselves")
         .long_about(
-            "Score how well tools describe themselves, from 0 to 100. 40 is enough; exit code 1 if one has less.",
+            "Score how well tools describe themselves, from 0 to 100. 40 is enough; the exit code is 1 if a tool has less.",
         )
         .after_help("Examples:\n  mcp validate\n  mcp validate my-server --json")
         .arg(server_arg())
@@ -27,11 +28,11 @@ pub(super) async fn run(app: &App, matches: &ArgMatches) -> Done {
     let server = text(matches, "server");
     let bridge = app.bridge();
     if server.is_empty() {
-        app.learn(&bridge).await?;
+        tools::learn(app, &bridge).await?;
     } else {
         app.config.server(server)?;
         app.settle(&bridge, &[server.to_owned()]).await?;
-        if let Some(problem) = tools::unreachable(&bridge, server) {
+        if let Some(problem) = tools::unreachable(app, &bridge, server) {
             return Err(problem);
         }
     }
@@ -39,7 +40,9 @@ pub(super) async fn run(app: &App, matches: &ArgMatches) -> Done {
     let mut reports: Vec<(String, Report)> = tools::all(&bridge)
         .iter()
         .filter(|tool| server.is_empty() || tool.spec().server() == Some(server))
-        .map(|tool| (tools::short(tool.spec()), validator.check(&tools::card(tool.spec()))))
+        .map(|tool| {
+            (tools::short(tool.spec()), validator.check(&tools::published(&bridge, tool.spec())))
+        })
         .collect();
     reports.sort_by_key(|(_, report)| report.score);
     let failed = reports.iter().filter(|(_, report)| !report.passed).count();
@@ -64,6 +67,8 @@ pub(super) async fn run(app: &App, matches: &ArgMatches) -> Done {
             ]);
         }
         table.print(app.out)?;
+    } else {
+        app.out.remark(NO_SERVERS);
     }
     Ok(if failed == 0 { Exit::Done } else { Exit::Failed })
 }

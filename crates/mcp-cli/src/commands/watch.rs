@@ -1,34 +1,47 @@
-//! `mcp watch`: what happens, as it happens.
+//! `mcp watch`: prints events of servers as they happen.
 
 use std::time::SystemTime;
 
-use clap::{ArgMatches, Command};
+use clap::{Arg, ArgMatches, Command};
 use mcp_bridge::Event;
 use serde_json::{Value, json};
 
+use super::{logs::clock, texts};
 use crate::{
-    app::App,
     exit::{Done, Exit},
-    out::{Paint, brief},
+    host::{app::App, config::NO_SERVERS},
+    terminal::{out::brief, paint::Paint},
 };
 
 pub(super) fn command() -> Command {
     Command::new("watch")
-        .about("Connect every server and show what happens, until Ctrl-C")
+        .about("Connect to servers and show their events, until Ctrl-C")
         .after_help(
-            "Examples:\n  mcp watch\n  mcp watch --json | jq 'select(.event == \"server.error\")'",
+            "Times are in UTC.\n\nExamples:\n  mcp watch\n  mcp watch github files\n  \
+             mcp watch --json | jq 'select(.event == \"server.error\")'",
+        )
+        .arg(
+            Arg::new("servers")
+                .value_name("SERVER")
+                .num_args(0..)
+                .help("Only these servers [default: all]"),
         )
 }
 
-pub(super) async fn run(app: &App, _: &ArgMatches) -> Done {
+pub(super) async fn run(app: &App, matches: &ArgMatches) -> Done {
+    let wanted = texts(matches, "servers");
+    for name in &wanted {
+        app.config.server(name)?;
+    }
     let bridge = app.bridge();
     if !app.has_servers() {
-        // Nothing will ever happen.
+        app.out.remark(NO_SERVERS);
         return Ok(Exit::Done);
     }
     let mut events = bridge.events();
-    for status in bridge.status() {
-        bridge.connect(&status.name);
+    let is_wanted = |name: &str| wanted.is_empty() || wanted.iter().any(|one| one == name);
+    for status in bridge.status().iter().filter(|status| is_wanted(&status.name)) {
+        let _ = bridge.connect(&status.name);
     }
     loop {
         tokio::select! {
@@ -45,33 +58,51 @@ pub(super) async fn run(app: &App, _: &ArgMatches) -> Done {
 fn show(app: &App, event: &Event) -> std::io::Result<()> {
     let (subject, more) = words(event);
     if app.out.json {
-        let at = SystemTime::UNIX_EPOCH.elapsed().map_or(0, |since| since.as_millis());
-        let mut value = json!({"at": u64::try_from(at).unwrap_or(u64::MAX), "event": event.name()});
+        let mut value = json!({"at": now(), "event": event.name()});
         value[subject.0] = json!(subject.1);
         value["detail"] = more;
-        app.out.line(value.to_string())?;
+        app.out.value_line(&value)?;
     } else {
-        let name = app.out.paint(paint(event), event.name());
-        let more = match more {
-            Value::String(text) => brief(&text, 200),
-            Value::Null => String::new(),
-            other => other.to_string(),
-        };
-        app.out.line(format!("{name} {} {more}", subject.1).trim_end())?;
+        let more = brief(&format!("{}  {}", subject.1, in_words(more)), 300);
+        let name = paint(event).of(format!("{:<20}", event.name()));
+        app.out.line(Paint::Dim.of(clock(now())).then("  ").then(name).then(format!(" {more}")))?;
     }
     app.out.flush()
+}
+
+pub(super) fn now() -> u64 {
+    let at = SystemTime::UNIX_EPOCH.elapsed().map_or(0, |since| since.as_millis());
+    u64::try_from(at).unwrap_or(u64::MAX)
+}
+
+/// Formats event details without JSON punctuation: `attempt 1`, `added a, b`.
+fn in_words(detail: Value) -> String {
+    match detail {
+        Value::Null => String::new(),
+        Value::String(text) => text,
+        Value::Array(all) => all.into_iter().map(in_words).collect::<Vec<_>>().join(", "),
+        Value::Object(members) => {
+            let word = |(name, value): (String, Value)| match in_words(value) {
+                value if value.is_empty() => String::new(),
+                value => format!("{name} {value}"),
+            };
+            let words: Vec<String> = members.into_iter().map(word).collect();
+            words.into_iter().filter(|word| !word.is_empty()).collect::<Vec<_>>().join("; ")
+        }
+        other => other.to_string(),
+    }
 }
 
 fn paint(event: &Event) -> Paint {
     match event {
         Event::ServerConnected { .. } => Paint::Good,
-        Event::ServerError { .. } | Event::DeadLetter { .. } => Paint::Bad,
+        Event::ServerError { .. } | Event::FailedCall { .. } => Paint::Bad,
         Event::NeedsAuth { .. } | Event::Quarantined { .. } => Paint::Warn,
         _ => Paint::Plain,
     }
 }
 
-/// Whom it is about, and what there is to say.
+/// Returns the subject and the details of an event.
 fn words(event: &Event) -> ((&'static str, String), Value) {
     let server = |server: &str| ("server", server.to_owned());
     let tool = |tool: &str| ("tool", tool.to_owned());

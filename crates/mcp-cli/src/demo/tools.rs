@@ -1,4 +1,4 @@
-//! Tools worth calling: small, real, and without a need for anything outside.
+//! The tools of the demo server: small, self-contained, and useful.
 
 use std::{
     fmt::Write,
@@ -6,13 +6,16 @@ use std::{
     time::Duration,
 };
 
-use mcp_bridge::{BoxFuture, CallContext, Hints, RawJson, Tool, ToolOutcome, ToolSpec};
-use mcp_client::{ElicitAction, ElicitRequest, Progress};
+use mcp_bridge::{
+    CallContext, RawJson, Tool, ToolOutcome, ToolSpec,
+    tool::{BoxFuture, Hints},
+};
+use mcp_client::{ElicitRequest, Progress, types::ElicitAction};
 use serde_json::{Value, json};
 
 type Run = fn(Value, CallContext, Arc<Notes>) -> BoxFuture<'static, ToolOutcome>;
 
-/// What is remembered from call to call.
+/// The notebook, which is kept between calls.
 #[derive(Debug, Default)]
 struct Notes(Mutex<Vec<String>>);
 
@@ -33,7 +36,7 @@ impl Tool for Demo {
     }
 }
 
-/// All of them, with a notebook of their own.
+/// Returns all demo tools, with a new notebook.
 pub(super) fn all() -> Vec<Arc<dyn Tool>> {
     let notes = Arc::new(Notes(Mutex::new(vec!["water the plants".into(), "call Ada".into()])));
     let tool = |name: &str, description: &str, schema: Value, hints: Hints, run: Run| {
@@ -115,7 +118,7 @@ pub(super) fn all() -> Vec<Arc<dyn Tool>> {
     ]
 }
 
-/// What reads, what adds, what deletes.
+/// Returns the annotations for reading, adding and deleting tools.
 fn hints() -> (Hints, Hints, Hints) {
     let mut reads = Hints::default();
     reads.read_only = Some(true);
@@ -137,7 +140,7 @@ fn text<'a>(arguments: &'a Value, name: &str) -> &'a str {
     arguments[name].as_str().unwrap_or_default()
 }
 
-/// Units by kind, each with what one of it is in the first of its kind.
+/// Units by kind. Each factor converts to the first unit of its kind.
 const UNITS: &[&[(&str, f64)]] = &[
     &[
         ("m", 1.0),
@@ -179,7 +182,7 @@ fn statistics(text: &str) -> ToolOutcome {
     ))
 }
 
-/// Zeller's congruence.
+/// Computes the day of the week by Zeller's congruence.
 fn weekday(date: &str) -> ToolOutcome {
     let mut parts = date.splitn(3, '-').map(|part| part.parse::<i64>().ok());
     let (Some(Some(year)), Some(Some(month)), Some(Some(day))) =
@@ -188,7 +191,7 @@ fn weekday(date: &str) -> ToolOutcome {
         return ToolOutcome::error("a date looks like 1969-07-20");
     };
     if !(1..=12).contains(&month) || !(1..=31).contains(&day) || !(1583..=9999).contains(&year) {
-        return ToolOutcome::error("there is no such day");
+        return ToolOutcome::error("this date does not exist");
     }
     let (year, month) = if month < 3 { (year - 1, month + 12) } else { (year, month) };
     let at = (day + 13 * (month + 1) / 5 + year + year / 4 - year / 100 + year / 400).rem_euclid(7);
@@ -252,9 +255,11 @@ fn delete(notes: &Notes) -> ToolOutcome {
 
 async fn order(call: CallContext) -> ToolOutcome {
     let Some(owner) = call.owner.filter(|owner| owner.capabilities().elicitation_form) else {
-        return ToolOutcome::error("there is nobody to ask which one");
+        return ToolOutcome::error(
+            "this client does not support elicitation, so it cannot choose a pizza",
+        );
     };
-    // As text: fields are asked for in the order they are written in.
+    // Written as text, because the fields are asked for in the order of the schema.
     let form = RawJson::parse(
         r#"{"type":"object","required":["kind"],"properties":{
             "kind":{"type":"string","title":"Kind","enum":["margherita","funghi","diavola"]},
@@ -278,7 +283,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn answers_are_right() {
+    fn tools_return_correct_results() {
         let km = convert(&json!({"value": 10, "from": "km", "to": "miles"}));
         assert_eq!(km.text_content(), "10 km = 6.2137 miles");
         assert!(convert(&json!({"value": 1, "from": "kg", "to": "m"})).is_error);

@@ -1,11 +1,11 @@
-//! What bad input gets: a reason, a next step and an exit code.
+//! Invalid input: the error, the hint and the exit code.
 
 use insta::assert_snapshot;
 
 use crate::support::{MCP, Machine};
 
 #[test]
-fn an_unknown_server_or_tool_gets_the_nearest_name() {
+fn unknown_server_or_tool_gets_the_nearest_name() {
     let machine = Machine::with_demo();
     let server = machine.run(["explain", "dmo"]);
     assert_eq!(server.code, 4);
@@ -16,31 +16,36 @@ fn an_unknown_server_or_tool_gets_the_nearest_name() {
     let tool = machine.run(["call", "demo/convert_unit"]);
     assert_eq!(tool.code, 4);
     assert_snapshot!(tool.stderr, @r"
-    error: there is no tool called demo/convert_unit
+    error: tool not found: demo/convert_unit
     hint: did you mean demo/convert_units?
     ");
-    assert_eq!(machine.run(["call", "nobody/tool"]).code, 4);
-    assert_eq!(machine.run(["tools", "nobody"]).code, 4);
+    assert_eq!(machine.run(["call", "unknown/tool"]).code, 4);
+    assert_eq!(machine.run(["tools", "unknown"]).code, 4);
 }
 
 #[test]
-fn wrong_arguments_are_named_with_the_schema() {
+fn wrong_arguments_are_named_with_an_example() {
     let machine = Machine::with_demo();
     let ran = machine.run(["call", "demo/weekday", "day=1", "-y"]);
     assert_eq!(ran.code, 2);
     assert_snapshot!(ran.stderr, @r#"
-    note: the tool names no argument day; it names date
-    error: the arguments do not fit the schema of mcp__demo__weekday:
+    note: unknown argument day; known arguments: date
+    error: the arguments do not fit the schema of demo/weekday:
     - arguments: "date" is a required property
-    hint: it takes {"properties":{"date":{"description":"Year, month and day: YYYY-MM-DD","type":"string"}},"required":["date"],"type":"object"}
+    hint: mcp call demo/weekday date=…
+      date (required, string) Year, month and day: YYYY-MM-DD
     "#);
-    assert_snapshot!(machine.run(["call", "demo/weekday", "oops"]).stderr, @"error: `oops` is not `key=value`");
+    assert_snapshot!(machine.run(["call", "demo/weekday", "oops"]).stderr, @r"
+    error: `oops` is not `key=value`
+    hint: mcp call demo/weekday date=…
+      date (required, string) Year, month and day: YYYY-MM-DD
+    ");
     assert_snapshot!(machine.run(["call", "demo/weekday", "--args", "[1]"]).stderr, @"error: arguments must be a JSON object");
     assert_eq!(machine.run(["call", "demo/weekday", "--args", "{"]).code, 2);
 }
 
 #[test]
-fn a_broken_file_costs_only_itself() {
+fn broken_file_does_not_affect_other_files() {
     let machine = Machine::with_demo();
     machine.write("project/.mcp.json", "{ \"mcpServers\": { \"x\": }");
     let ran = machine.run(["call", "demo/weekday", "date=2020-01-01", "-y"]);
@@ -48,23 +53,27 @@ fn a_broken_file_costs_only_itself() {
     assert!(ran.stderr.contains("[home]/project/.mcp.json:1:24: error:"), "{}", ran.stderr);
     let doctor = machine.run(["doctor", "--offline"]);
     assert_eq!(doctor.code, 1);
-    assert_eq!(machine.run(["add", "-s", "project", "y", "--", "z"]).code, 3, "not to be repaired");
+    assert_eq!(
+        machine.run(["add", "-s", "project", "y", "--", "z"]).code,
+        3,
+        "a broken file is not rewritten"
+    );
     assert_eq!(machine.read("project/.mcp.json"), "{ \"mcpServers\": { \"x\": }");
 }
 
 #[test]
-fn no_servers_is_said_with_what_to_do() {
+fn no_servers_is_reported_with_the_next_step() {
     let machine = Machine::new();
     for command in [["list", "-q"], ["tools", "-q"]] {
         let ran = machine.run(command);
         assert_eq!((ran.code, ran.stdout.as_str(), ran.stderr.as_str()), (0, "", ""));
     }
-    assert_snapshot!(machine.run(["list"]).stderr, @"no servers are configured: `mcp add NAME -- COMMAND`, or `mcp import` what other tools have");
+    assert_snapshot!(machine.run(["list"]).stderr, @"no servers are configured: add one with `mcp add NAME -- COMMAND`, or run `mcp import`");
     assert_eq!(machine.run(["list", "--json"]).json()["servers"].as_array().unwrap().len(), 0);
 }
 
 #[test]
-fn without_a_home_everything_works_that_needs_none() {
+fn commands_work_without_a_home_directory() {
     let machine = Machine::new();
     machine.write("servers.json", &servers());
     for home in [None, Some("/dev/null")] {
@@ -91,12 +100,12 @@ fn without_a_home_everything_works_that_needs_none() {
 }
 
 #[test]
-fn nobody_is_waited_for_who_is_not_there() {
+fn questions_are_denied_without_a_terminal() {
     let machine = Machine::with_demo();
     let ran = machine.run(["call", "demo/list_notes"]);
     assert_eq!(ran.code, 7);
     assert_snapshot!(ran.stderr, @r"
-    error: denied: there was nobody to ask
+    error: denied: the user could not be asked
     hint: run it in a terminal, or allow it with --yes
     ");
     let deny = machine.run(["call", "demo/list_notes", "--deny"]);
@@ -107,12 +116,12 @@ fn nobody_is_waited_for_who_is_not_there() {
 }
 
 #[test]
-fn a_server_that_does_not_start_says_why() {
+fn server_that_does_not_start_is_explained() {
     let machine = Machine::new();
     machine.run(["add", "broken", "--", "sh", "-c", "echo the key is missing >&2; exit 3"]);
     let ran = machine.run(["call", "broken/x"]);
     assert_eq!(ran.code, 5);
-    assert!(ran.stderr.contains("broken is not there:"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("broken is unavailable:"), "{}", ran.stderr);
     let explained = machine.run(["explain", "broken"]);
     assert_eq!(explained.code, 5);
     assert!(explained.stdout.contains("stderr: the key is missing"), "{}", explained.stdout);
@@ -122,30 +131,30 @@ fn a_server_that_does_not_start_says_why() {
 }
 
 #[test]
-fn a_file_that_is_not_there_is_not_passed_over() {
+fn missing_config_file_is_an_error() {
     let machine = Machine::new();
     let ran = machine.run(["list", "--config", "nowhere.json"]);
     assert_eq!(ran.code, 3);
-    assert_snapshot!(ran.stderr, @"error: there is no file nowhere.json");
+    assert_snapshot!(ran.stderr, @"error: file not found: nowhere.json");
     assert_eq!(machine.run(["replay", "nowhere"]).code, 4);
     assert_eq!(machine.run(["frobnicate"]).code, 2);
     let usage = machine.run(["call", "--json", "--frobnicate"]);
     assert_eq!(usage.code, 2);
-    assert_eq!(usage.json()["error"]["code"], "usage", "JSON whatever happens");
+    assert_eq!(usage.json()["error"]["code"], "usage", "errors are JSON too");
 }
 
 #[test]
-fn servers_of_a_repository_wait_for_approval() {
+fn project_servers_wait_for_approval() {
     let machine = Machine::new();
     machine.write("project/.mcp.json", &servers());
     let listed = machine.run(["list", "--json"]).json();
     assert_eq!(listed["servers"][0]["state"], "unapproved");
     assert_eq!(machine.run(["call", "demo/weekday", "date=2020-01-01", "-y"]).code, 4);
-    assert_snapshot!(machine.run(["approve", "demo"]).stdout, @"approved: demo");
+    assert_snapshot!(machine.run(["approve", "demo", "-y"]).stdout, @"approved: demo");
     assert_eq!(machine.run(["call", "demo/weekday", "date=2020-01-01", "-y"]).code, 0);
     machine.write("project/.mcp.json", &servers().replace("--stdio\"", "--stdio\", \"-q\""));
     let listed = machine.run(["list", "--json"]).json();
-    assert_eq!(listed["servers"][0]["state"], "unapproved", "it is another entry now");
+    assert_eq!(listed["servers"][0]["state"], "unapproved", "the entry has changed");
 }
 
 fn servers() -> String {
@@ -153,11 +162,11 @@ fn servers() -> String {
 }
 
 #[test]
-fn a_home_that_cannot_be_written_to_keeps_nobody_from_working() {
+fn read_only_home_does_not_stop_commands() {
     let machine = Machine::new();
     machine.write("servers.json", &servers());
     let config = machine.home().join("servers.json");
-    // Nobody can make a folder there, not even root.
+    // Not even root can create a folder there.
     let run = |args: &[&str]| {
         let mut command = machine.command(args);
         command.env("HOME", "/proc").arg("--config").arg(&config);
@@ -179,16 +188,16 @@ fn a_home_that_cannot_be_written_to_keeps_nobody_from_working() {
     assert_eq!(ran.code, 3);
     assert!(ran.stderr.contains("/proc/.config/mcp/mcp.json"), "{}", ran.stderr);
     let doctor = run(&["doctor", "--offline"]);
-    assert_eq!(doctor.code, 0, "nothing is lost but memory: {}", doctor.stdout);
+    assert_eq!(doctor.code, 0, "only a warning: {}", doctor.stdout);
     assert!(doctor.stdout.contains("warn  state folder: /proc/"), "{}", doctor.stdout);
 }
 
 #[cfg(unix)]
 #[test]
-fn a_full_disk_spoils_nothing_that_was_there() {
+fn full_disk_leaves_existing_files_unchanged() {
     let machine = Machine::with_demo();
     let before = machine.read(".config/mcp/mcp.json");
-    // No file may have a single byte more.
+    // No file may grow.
     let run = |command: &str| {
         let mut shell = std::process::Command::new("sh");
         machine.set_up(&mut shell);
@@ -197,7 +206,7 @@ fn a_full_disk_spoils_nothing_that_was_there() {
     };
     let ran = run("add -s user x -- y");
     assert_eq!(ran.code, 3, "{}", ran.stderr);
-    assert_eq!(machine.read(".config/mcp/mcp.json"), before, "what was there is there");
+    assert_eq!(machine.read(".config/mcp/mcp.json"), before, "the file is unchanged");
     let ran = run("call demo/weekday date=2020-01-01 -y");
     assert_eq!(
         (ran.code, ran.stdout.as_str()),
@@ -214,7 +223,7 @@ fn a_full_disk_spoils_nothing_that_was_there() {
 
 #[cfg(unix)]
 #[test]
-fn a_closed_stdout_is_no_reason_to_fall_over() {
+fn closed_stdout_is_not_an_error() {
     let machine = Machine::with_demo();
     for command in ["list", "tools", "call demo/weekday date=2020-01-01 -y", "man", "list --json"] {
         let mut shell = std::process::Command::new("sh");
@@ -226,7 +235,7 @@ fn a_closed_stdout_is_no_reason_to_fall_over() {
 }
 
 #[test]
-fn a_named_file_that_is_of_no_use_is_an_error() {
+fn named_file_without_usable_entries_is_an_error() {
     let machine = Machine::new();
     let path = machine.write("broken.json", "{\"mcpServers\": ");
     let config = ["--config", path.to_str().unwrap()];
@@ -237,11 +246,11 @@ fn a_named_file_that_is_of_no_use_is_an_error() {
 }
 
 #[test]
-fn who_turned_a_server_down_can_think_better_of_it() {
+fn rejected_server_can_be_approved_later() {
     let machine = Machine::new();
     machine.write("project/.mcp.json", &servers());
     assert_eq!(machine.run(["approve", "demo", "--reject"]).code, 0);
     assert_snapshot!(machine.run(["approve"]).stdout, @"nothing approved");
-    assert_snapshot!(machine.run(["approve", "demo"]).stdout, @"approved: demo");
+    assert_snapshot!(machine.run(["approve", "demo", "-y"]).stdout, @"approved: demo");
     assert_eq!(machine.run(["call", "demo/weekday", "date=2020-01-01", "-y"]).code, 0);
 }

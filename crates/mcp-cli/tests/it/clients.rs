@@ -1,11 +1,11 @@
-//! The gateway and clients that nobody here wrote. `cargo xtask test` installs them; without them these
-//! tests say that they are left out.
+//! The gateway with third-party clients. `cargo xtask test` installs them; without them, these tests are skipped.
 
-mod at_once;
+mod one_shot;
 
 use std::{path::PathBuf, process::Command};
 
 use insta::assert_snapshot;
+use mcp_skip::kit;
 use serde_json::{Value, json};
 
 use crate::{
@@ -13,16 +13,7 @@ use crate::{
     wire::Gateway,
 };
 
-/// A folder that `cargo xtask test` names; `None` leaves the test out.
-fn kit(variable: &str) -> Option<PathBuf> {
-    let folder = std::env::var_os(variable).map(PathBuf::from);
-    if folder.is_none() {
-        eprintln!("left out: {variable} is not set");
-    }
-    folder
-}
-
-/// Plays a client's script against the gateway in both modes.
+/// Runs a client script against the gateway in both modes.
 fn play(mut client: impl FnMut() -> Command) -> String {
     let machine = Machine::with_demo();
     assert_eq!(machine.run(["list"]).code, 0);
@@ -39,7 +30,7 @@ fn play(mut client: impl FnMut() -> Command) -> String {
 }
 
 #[test]
-fn the_python_client_uses_both_modes() {
+fn python_client_uses_both_modes() {
     let Some(kit) = kit("MCP_PYREF") else { return };
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/clients/client.py");
     let said = play(|| {
@@ -57,8 +48,42 @@ fn the_python_client_uses_both_modes() {
     ");
 }
 
+/// Returns a machine with a server that returns a result with an output schema, longer than the limit for models.
+fn with_long_result() -> Machine {
+    let machine = Machine::new();
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/clients/long_result.py");
+    let added = machine.run(["add", "-s", "user", "files", "--", "python3", script]);
+    assert_eq!(added.code, 0, "{}", added.stderr);
+    machine
+}
+
 #[test]
-fn the_typescript_client_uses_both_modes() {
+fn long_result_with_an_output_schema_is_not_truncated() {
+    let machine = with_long_result();
+    let mut gateway = Gateway::start(&machine, &["--trust-host", "--mode", "all"], &json!({}));
+    let result = gateway.call("mcp__files__read", &json!({}));
+    let content = result["content"].as_array().unwrap();
+    assert_eq!(content.len(), 1);
+    assert_eq!(content[0]["text"].as_str().unwrap().chars().count(), 2_125_000);
+    assert_eq!(result["structuredContent"]["content"], content[0]["text"]);
+    gateway.end();
+}
+
+#[test]
+fn python_client_accepts_a_long_result_with_an_output_schema() {
+    let Some(kit) = kit("MCP_PYREF") else { return };
+    let machine = with_long_result();
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/clients/long_client.py");
+    let mut command = Command::new(kit.join("python"));
+    command.arg(script);
+    machine.set_up(&mut command);
+    command.args([MCP, "serve", "--trust-host", "--mode", "all"]);
+    let ran = machine.finish(command, "");
+    assert_eq!((ran.code, ran.stdout.trim()), (0, "1 2125000 2125000"), "{}", ran.stderr);
+}
+
+#[test]
+fn typescript_client_uses_both_modes() {
     let Some(kit) = kit("MCP_REFSERVERS") else { return };
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/clients/client.mjs");
     let sdk = kit.join("../@modelcontextprotocol/sdk/dist/esm");
@@ -77,14 +102,14 @@ fn the_typescript_client_uses_both_modes() {
     ");
 }
 
-/// The Node.js that the clients of `MCP_CLIENTS` want, if it came with them.
+/// Returns the Node.js that was installed with the clients, or else the one on `PATH`.
 fn node(kit: &std::path::Path) -> PathBuf {
     let machine = if cfg!(target_arch = "aarch64") { "arm64" } else { "x64" };
     let own = kit.join(format!("node-linux-{machine}/bin/node"));
     if own.exists() { own } else { "node".into() }
 }
 
-/// The newest client of TypeScript in one era, over both transports and in both modes.
+/// Runs the newest TypeScript client with one protocol era, over both transports and in both modes.
 fn play_newest(era: &str) -> Option<String> {
     let kit = kit("MCP_CLIENTS")?;
     let machine = Machine::with_demo();
@@ -110,7 +135,7 @@ fn play_newest(era: &str) -> Option<String> {
 }
 
 #[test]
-fn the_newest_typescript_client_finds_the_same_in_both_eras() {
+fn newest_typescript_client_gets_the_same_results_in_both_eras() {
     let said = [("legacy", "2025-11-25"), ("modern", "2026-07-28")].map(|(era, version)| {
         Some(play_newest(era)?.replace(&format!("{era} {version}\n"), "ERA\n"))
     });
@@ -130,7 +155,7 @@ fn the_newest_typescript_client_finds_the_same_in_both_eras() {
     prompt mcp__demo__haiku
     Write a haiku about x.
     ERA
-    tools tool_search tool_list tool_call
+    tools tool_search tool_list tool_call tool_read
     found mcp__demo__weekday
     text 2020-01-01 is a Wednesday
     error a date looks like 1969-07-20
@@ -146,7 +171,7 @@ fn the_newest_typescript_client_finds_the_same_in_both_eras() {
 }
 
 #[test]
-fn who_subscribes_to_a_resource_of_a_server_behind_hears_of_its_changes() {
+fn subscriber_is_notified_of_resource_changes_behind_the_gateway() {
     let Some(kit) = kit("MCP_REFSERVERS") else { return };
     let machine = Machine::new();
     let program = kit.join("mcp-server-everything");
@@ -155,7 +180,7 @@ fn who_subscribes_to_a_resource_of_a_server_behind_hears_of_its_changes() {
     let mut gateway = Gateway::start(&machine, &["--trust-host", "--mode", "all"], &json!({}));
     let uri = "demo://resource/dynamic/text/1";
     assert!(gateway.ask("resources/subscribe", &json!({"uri": uri}))["result"].is_object());
-    gateway.call("mcp__everything__toggle-subscriber-updates", &json!({}));
+    gateway.call("mcp__everything__toggle_subscriber_updates", &json!({}));
     let is_update = |message: &Value| message["method"] == "notifications/resources/updated";
     assert_eq!(gateway.hear_until(is_update)["params"]["uri"], uri);
     assert!(gateway.ask("resources/unsubscribe", &json!({"uri": uri}))["result"].is_object());

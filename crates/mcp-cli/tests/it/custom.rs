@@ -1,4 +1,4 @@
-//! Tools that a user makes of others, in a terminal and behind the gateway.
+//! Custom tools, in a terminal and behind the gateway.
 
 use std::path::PathBuf;
 
@@ -34,7 +34,7 @@ fn file(machine: &Machine, trust: bool, tools: &Value) -> PathBuf {
 }
 
 #[test]
-fn a_tool_made_of_others_is_found_and_called_like_any_other() {
+fn custom_tool_is_listed_and_called_like_others() {
     let machine = Machine::new();
     let path = file(&machine, true, &tools());
     let config = ["--config", path.to_str().unwrap()];
@@ -54,7 +54,7 @@ fn a_tool_made_of_others_is_found_and_called_like_any_other() {
 }
 
 #[test]
-fn one_that_cannot_be_offered_costs_itself() {
+fn invalid_custom_tool_does_not_affect_others() {
     let machine = Machine::new();
     let mut all = tools();
     all["bad name"] = json!({"steps": [{"tool": "demo/weekday"}]});
@@ -63,11 +63,11 @@ fn one_that_cannot_be_offered_costs_itself() {
     let called = machine.run(["--config", path.to_str().unwrap(), "call", "moon_landing"]);
     assert_eq!(called.stdout, "1969-07-20 is a Sunday\n");
     assert!(called.stderr.contains("letters, digits"), "{}", called.stderr);
-    assert!(called.stderr.contains("left out: the parameters of `odd`"), "{}", called.stderr);
+    assert!(called.stderr.contains("skipped: the parameters of `odd`"), "{}", called.stderr);
 }
 
 #[test]
-fn a_repository_has_to_be_approved_before_its_tools_are_used() {
+fn project_custom_tools_need_approval() {
     let machine = Machine::with_demo();
     let project = |tools: &Value| {
         machine.write("project/.mcp.json", &json!({"customTools": tools}).to_string());
@@ -83,17 +83,17 @@ fn a_repository_has_to_be_approved_before_its_tools_are_used() {
     for word in ["[home]/project/.mcp.json:1:17", "demo/weekday", "1969-07-20", "readOnly"] {
         assert!(explained.contains(word), "{word}: {explained}");
     }
-    assert_eq!(machine.run(["approve", "moon_landing"]).stdout, "approved: moon_landing\n");
+    assert_eq!(machine.run(["approve", "moon_landing", "-y"]).stdout, "approved: moon_landing\n");
     let called = machine.run(["call", "moon_landing", "--yes"]);
     assert_eq!(called.stdout, "1969-07-20 is a Sunday\n", "{}", called.stderr);
     let mut changed = tools();
     changed["moon_landing"]["steps"][0]["tool"] = "demo/delete_notes".into();
     project(&changed);
-    assert_ne!(machine.run(["call", "moon_landing", "--yes"]).code, 0, "it is another one now");
+    assert_ne!(machine.run(["call", "moon_landing", "--yes"]).code, 0, "the entry has changed");
 }
 
 #[test]
-fn behind_the_gateway_each_step_is_asked_about_and_a_changed_file_is_followed() {
+fn gateway_asks_about_each_step_and_reloads_a_changed_file() {
     let machine = Machine::new();
     let path = file(&machine, false, &tools());
     let args = ["--config", path.to_str().unwrap()];
@@ -102,7 +102,7 @@ fn behind_the_gateway_each_step_is_asked_about_and_a_changed_file_is_followed() 
     let id = gateway.begin("tools/call", &json!({"name": "moon_landing", "arguments": {}}));
     let question = gateway.hear_until(|message| message["method"] == "elicitation/create");
     let asked = question["params"]["message"].as_str().unwrap();
-    assert!(asked.starts_with("Run mcp:demo:weekday?"), "{asked}");
+    assert!(asked.starts_with("Run \"mcp:demo:weekday\"?"), "{asked}");
     let answer = json!({"action": "accept", "content": {"run": true}});
     gateway.send(&json!({"jsonrpc": "2.0", "id": question["id"], "result": answer}));
     let result = gateway.hear_until(|m| m["id"] == id && m.get("result").is_some());
@@ -124,18 +124,18 @@ fn behind_the_gateway_each_step_is_asked_about_and_a_changed_file_is_followed() 
 }
 
 #[test]
-fn the_doctor_finds_tools_that_are_made_of_nothing() {
+fn doctor_reports_steps_without_a_server() {
     let machine = Machine::new();
     let mut all = tools();
     all["adrift"] = json!({"steps": [{"tool": "nowhere/tool"}]});
     let path = file(&machine, true, &all);
     let said = machine.run(["--config", path.to_str().unwrap(), "doctor", "--offline"]).stdout;
-    assert!(said.contains("its step `nowhere/tool` is of no server that is in use"), "{said}");
-    assert!(!said.contains("demo/weekday` is of no server"), "{said}");
+    assert!(said.contains("its step `nowhere/tool` does not belong to an active server"), "{said}");
+    assert!(!said.contains("demo/weekday` does not belong"), "{said}");
 }
 
 #[test]
-fn a_name_of_two_things_is_asked_about_twice() {
+fn server_and_custom_tool_of_one_name_are_both_asked_about() {
     let machine = Machine::new();
     let both = json!({
         "mcpServers": {"twin": {"command": MCP, "args": ["demo", "--stdio"]}},
@@ -148,7 +148,7 @@ fn a_name_of_two_things_is_asked_about_twice() {
         "{explained}"
     );
     let unasked = machine.run(["approve", "twin"]);
-    assert_eq!(unasked.stdout, "nothing approved\n", "{}", unasked.stderr);
+    assert_eq!((unasked.code, unasked.stdout.as_str()), (7, ""), "{}", unasked.stderr);
     assert!(unasked.stderr.contains("is a custom tool"), "{}", unasked.stderr);
     assert_eq!(machine.run(["approve", "twin", "--yes"]).stdout, "approved: twin, twin\n");
 }

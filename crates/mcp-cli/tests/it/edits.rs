@@ -1,11 +1,11 @@
-//! Commands that change files: ours, and those of other tools.
+//! Commands that change configuration files, including those of other tools.
 
 use insta::assert_snapshot;
 
 use crate::support::{MCP, Machine};
 
 #[test]
-fn the_flags_people_know_do_what_people_expect() {
+fn add_flags_of_claude_code_are_supported() {
     let machine = Machine::new();
     let add = |args: &[&str]| {
         let ran = machine.run(args);
@@ -62,7 +62,7 @@ fn the_flags_people_know_do_what_people_expect() {
 }
 
 #[test]
-fn what_makes_no_sense_is_refused_before_anything_is_written() {
+fn invalid_entries_are_refused_before_writing() {
     let machine = Machine::new();
     for args in [
         &["add", "", "--", "x"][..],
@@ -81,7 +81,51 @@ fn what_makes_no_sense_is_refused_before_anything_is_written() {
 }
 
 #[test]
-fn one_name_in_two_scopes_has_to_be_told_apart() {
+fn cause_is_named_when_json_is_not_a_server() {
+    let machine = Machine::new();
+    let said = |json: &str| machine.run(["add-json", "x", json]).stderr;
+    assert_snapshot!(said(r#"{"foo":1}"#), @"error: not a valid server entry: found neither a command nor a URL, expected `command` or `url`");
+    assert_snapshot!(said(r#"{"comand":"npx"}"#), @r"
+    error: not a valid server entry: found neither a command nor a URL, expected `command` or `url`
+    hint: found the unknown field `comand` (did you mean `command`?)
+    ");
+    assert_snapshot!(said(r#"{"mcpServers":{"x":{"command":"y"}}}"#), @"error: not a valid server entry: found an object of servers, expected the entry of one server (leave out the braces and the name around it)");
+    assert!(said("{\n  x").contains("line 2, column 3: "), "{}", said("{\n  x"));
+}
+
+#[test]
+fn existing_file_of_opencode_gets_the_entry_in_its_shape() {
+    let machine = Machine::new();
+    let path = ".config/opencode/opencode.jsonc";
+    machine.write(path, "{\n  // mine\n  \"mcp\": { \"servers\": {} }\n}\n");
+    assert_eq!(machine.run(["install", "--client", "opencode", "--yes"]).code, 0);
+    let text = machine.read(path);
+    assert!(text.contains("// mine"), "{text}");
+    let json: serde_json::Value = serde_json::from_str(&text.replace("// mine", "")).unwrap();
+    assert_eq!(json["mcp"]["servers"]["gateway"]["type"], "local", "{text}");
+    assert!(!machine.home().join(".config/opencode/opencode.json").exists());
+}
+
+#[test]
+fn local_servers_of_claude_stay_with_their_project() {
+    let machine = Machine::new();
+    let project = machine.project().canonicalize().unwrap();
+    let file = serde_json::json!({"mcpServers": {"everywhere": {"command": "one"}},
+        "projects": {project.to_str().unwrap(): {"mcpServers": {"here": {"command": "two"}}}}});
+    machine.write(".claude.json", &file.to_string());
+    assert_eq!(machine.run(["import", "--yes"]).code, 0);
+    let listed = machine.run(["list", "--offline", "--json"]).json();
+    let scopes: Vec<(&str, &str)> = listed["servers"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|server| (server["name"].as_str().unwrap(), server["scope"].as_str().unwrap()))
+        .collect();
+    assert_eq!(scopes, [("here", "local"), ("everywhere", "user")]);
+}
+
+#[test]
+fn name_in_two_scopes_is_ambiguous() {
     let machine = Machine::new();
     machine.run(["add", "-s", "user", "x", "--", "one"]);
     machine.run(["add", "-s", "local", "x", "--", "two"]);
@@ -89,14 +133,14 @@ fn one_name_in_two_scopes_has_to_be_told_apart() {
     assert_eq!(ran.code, 2);
     assert_snapshot!(ran.stderr, @r"
     error: x is in several scopes: local, user
-    hint: say which with -s
+    hint: choose one with -s
     ");
     assert_eq!(machine.run(["remove", "x", "-s", "local"]).code, 0);
     assert_eq!(machine.run(["remove", "x"]).code, 0);
 }
 
 #[test]
-fn what_other_tools_have_is_shown_first_and_then_brought_over() {
+fn import_shows_servers_of_other_tools_before_it_adds_them() {
     let machine = Machine::new();
     let gateway = format!(r#""mcp": {{"command": "{MCP}", "args": ["serve"]}}"#);
     machine.write(
@@ -105,7 +149,7 @@ fn what_other_tools_have_is_shown_first_and_then_brought_over() {
     );
     machine.write(".codex/config.toml", "[mcp_servers.b]\ncommand = \"two\"\n");
     let shown = machine.run(["import"]);
-    assert_eq!(shown.code, 0, "looking is no failure");
+    assert_eq!(shown.code, 0, "a preview succeeds");
     assert!(shown.stdout.contains("+ a, from Cursor") && shown.stdout.contains("+ b, from Codex"));
     assert!(!shown.stdout.contains("+ mcp"), "a gateway must not start itself: {}", shown.stdout);
     assert!(!machine.home().join(".config/mcp/mcp.json").exists());
@@ -117,7 +161,7 @@ fn what_other_tools_have_is_shown_first_and_then_brought_over() {
 }
 
 #[test]
-fn the_gateway_is_one_entry_and_leaves_the_rest_alone() {
+fn install_adds_one_entry_and_keeps_the_rest() {
     let machine = Machine::new();
     let before = "{\n  // mine\n  \"mcpServers\": {\n    \"a\": { \"command\": \"one\" }\n  }\n}\n";
     machine.write(".cursor/mcp.json", before);
@@ -125,10 +169,10 @@ fn the_gateway_is_one_entry_and_leaves_the_rest_alone() {
     assert_eq!(dry.code, 0);
     assert_snapshot!(dry.stdout, @r#"
     [home]/.cursor/mcp.json:
-    +     "mcp": {
+    +     "gateway": {
     +       "type": "stdio",
     +       "command": "[mcp]",
-    +       "args": ["serve"]
+    +       "args": ["serve", "--names", "server"]
     +     }
     "#);
     assert_snapshot!(dry.stderr, @"nothing was written; `--yes` writes it");
@@ -139,10 +183,10 @@ fn the_gateway_is_one_entry_and_leaves_the_rest_alone() {
       // mine
       "mcpServers": {
         "a": { "command": "one" },
-        "mcp": {
+        "gateway": {
           "type": "stdio",
           "command": "[mcp]",
-          "args": ["serve", "--mode", "search"]
+          "args": ["serve", "--mode", "search", "--names", "server"]
         }
       }
     }
@@ -158,6 +202,14 @@ fn the_gateway_is_one_entry_and_leaves_the_rest_alone() {
         "opencode",
         "gemini",
         "goose",
+        "copilot",
+        "cline",
+        "roo",
+        "kiro",
+        "amp",
+        "qwen",
+        "lmstudio",
+        "junie",
     ] {
         let ran = machine.run(["install", "--client", client, "--yes"]);
         assert_eq!(ran.code, 0, "{client}: {}", ran.stderr);
@@ -167,7 +219,7 @@ fn the_gateway_is_one_entry_and_leaves_the_rest_alone() {
 }
 
 #[test]
-fn what_other_tools_keep_to_themselves_is_not_shown() {
+fn secrets_of_other_tools_are_not_shown() {
     let machine = Machine::new();
     let key = "ghp_aB3dEf6hIj9lMn2pQr5tUv8xYz1bCd4fGh7j";
     let before = format!(r#"{{"mcpServers":{{"a":{{"command":"x","env":{{"KEY":"{key}"}}}}}}}}"#);
@@ -182,16 +234,16 @@ fn what_other_tools_keep_to_themselves_is_not_shown() {
 }
 
 #[test]
-fn a_server_that_is_there_is_not_replaced_by_accident() {
+fn existing_server_is_not_replaced_without_a_flag() {
     let machine = Machine::new();
     assert_eq!(machine.run(["add", "-s", "user", "x", "--", "one"]).code, 0);
     let same = machine.run(["add", "-s", "user", "x", "--", "one"]);
-    assert_snapshot!(same.stdout, @"x is in the user scope ([home]/.config/mcp/mcp.json) already");
+    assert_snapshot!(same.stdout, @"x already exists in the user scope ([home]/.config/mcp/mcp.json)");
     let other = machine.run(["add", "-s", "user", "x", "--", "two"]);
     assert_eq!(other.code, 3);
     assert_snapshot!(other.stderr, @r"
-    error: x is there already, and is another one
-    hint: `mcp explain x` shows it, --replace puts this in its place
+    error: x already exists with a different entry
+    hint: `mcp explain x` shows it; --replace overwrites it
     ");
     let replaced = machine.run(["add", "-s", "user", "--replace", "x", "--", "two"]);
     assert_snapshot!(replaced.stdout, @"replaced x in the user scope ([home]/.config/mcp/mcp.json)");
@@ -200,7 +252,7 @@ fn a_server_that_is_there_is_not_replaced_by_accident() {
 }
 
 #[test]
-fn a_named_file_is_the_one_that_is_changed() {
+fn file_given_with_config_is_the_one_changed() {
     let machine = Machine::new();
     for name in ["a.json", "b.json"] {
         machine.write(&format!("project/{name}"), r#"{"mcpServers":{}}"#);
@@ -216,7 +268,7 @@ fn a_named_file_is_the_one_that_is_changed() {
 }
 
 #[test]
-fn switching_a_server_of_a_project_off_is_no_reason_to_ask_again() {
+fn disabling_and_enabling_a_project_server_keeps_its_approval() {
     let machine = Machine::new();
     assert_eq!(machine.run(["add", "-s", "project", "x", "--", "one"]).code, 0);
     let state =
@@ -229,7 +281,7 @@ fn switching_a_server_of_a_project_off_is_no_reason_to_ask_again() {
 }
 
 #[test]
-fn an_oauth_client_is_added_with_the_flags_people_know() {
+fn oauth_client_is_added_with_flags() {
     let machine = Machine::new();
     let url = "https://example.com/mcp";
     let args = ["add", "-s", "user", "x", url, "--client-id", "id", "--client-secret"];
@@ -254,7 +306,7 @@ fn an_oauth_client_is_added_with_the_flags_people_know() {
 }
 
 #[test]
-fn flags_that_could_be_the_programs_are_not_taken_from_it() {
+fn ambiguous_flags_after_a_program_are_refused() {
     let machine = Machine::new();
     for args in [&["add", "x", "npx", "-y", "pkg"][..], &["add", "x", "npx", "pkg", "-s", "user"]] {
         let ran = machine.run(args);
@@ -264,42 +316,47 @@ fn flags_that_could_be_the_programs_are_not_taken_from_it() {
     let url = "https://example.com/mcp";
     assert_eq!(machine.run(["add", "-s", "user", "x", "--", "npx", "-y", "pkg"]).code, 0);
     assert!(machine.read(".config/mcp/mcp.json").contains(r#""-y""#));
-    assert_eq!(machine.run(["add", "y", url, "-H", "A: b", "-s", "user"]).code, 0, "as ever");
+    assert_eq!(
+        machine.run(["add", "y", url, "-H", "A: b", "-s", "user"]).code,
+        0,
+        "flags after a URL are ours"
+    );
     let ran = machine.run(["add", "z", "localhost:3000"]);
     assert!(ran.code == 2 && ran.stderr.contains("write http://localhost:3000"), "{}", ran.stderr);
     for (kind, address) in [("http", "example.com/mcp"), ("ws", "https://example.com")] {
         let ran = machine.run(["add", "-t", kind, "z", address]);
         assert_eq!(ran.code, 2, "{}", ran.stderr);
-        assert!(ran.stderr.contains("is no address of a server"), "{}", ran.stderr);
+        assert!(ran.stderr.contains("not a valid server URL"), "{}", ran.stderr);
     }
 }
 
 #[test]
-fn what_an_addition_comes_to_is_told_as_it_is() {
+fn add_reports_when_the_entry_is_not_used() {
     let machine = Machine::new();
     let add = |args: &[&str]| machine.run(["add"].iter().chain(args)).stderr;
     assert_eq!(add(&["-s", "user", "one", "https://example.com/mcp"]), "");
-    // Two accounts at one address, in one file, are both meant.
+    // Two accounts at one URL in one file are intended.
     assert_eq!(add(&["-s", "user", "two", "https://example.com/mcp"]), "");
     assert_eq!(machine.run(["list", "--json"]).json()["servers"].as_array().unwrap().len(), 2);
     let same = add(&["-s", "local", "three", "https://example.com/mcp"]);
     assert_eq!(same, "", "the local scope outranks the user's");
     add(&["-s", "local", "four", "--", "x"]);
     let hidden = add(&["-s", "user", "four", "--", "y"]);
-    assert!(hidden.contains("it is not used: the `four` of the local scope"), "{hidden}");
+    assert!(hidden.contains("it is not used: `four` of the local scope"), "{hidden}");
 }
 
 #[test]
-fn what_is_brought_over_is_shown_and_a_repositorys_servers_stay_with_it() {
+fn project_servers_are_shown_and_imported_into_the_local_scope() {
     let machine = Machine::new();
     machine.write(
         "project/.vscode/mcp.json",
         r#"{"servers": {"vsc": {"type": "stdio", "command": "node", "args": ["x.js"]}}}"#,
     );
     machine.write(".cursor/mcp.json", r#"{"mcpServers": {"cur": {"command": "cur-server"}}}"#);
-    let ran = machine.run(["import", "--yes"]);
+    assert_eq!(machine.run(["import", "--yes"]).code, 0);
+    let ran = machine.run(["import", "--project", "--yes"]);
     assert_eq!(ran.code, 0, "{}", ran.stderr);
-    assert!(ran.stdout.contains("runs node x.js"), "{}", ran.stdout);
+    assert!(ran.stdout.contains("args[0] \"x.js\""), "{}", ran.stdout);
     let listed = machine.run(["list", "--json"]).json();
     let scopes: Vec<(&str, &str)> = listed["servers"]
         .as_array()

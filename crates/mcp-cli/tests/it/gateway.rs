@@ -1,4 +1,4 @@
-//! The gateway, spoken to by a client of ours over both transports, and by hand.
+//! The gateway, used by our client over both transports and by hand-written messages.
 
 use std::{
     io::{BufRead, BufReader},
@@ -12,7 +12,7 @@ use crate::{
     wire::Gateway,
 };
 
-/// A machine whose tools are remembered already.
+/// Returns a machine with its tools in the catalogue.
 fn machine() -> Machine {
     let machine = Machine::with_demo();
     assert_eq!(machine.run(["list"]).code, 0);
@@ -20,7 +20,7 @@ fn machine() -> Machine {
 }
 
 #[test]
-fn every_tool_is_offered_and_can_be_called() {
+fn every_tool_is_listed_and_can_be_called() {
     let machine = machine();
     let mut gateway = Gateway::start(&machine, &["--trust-host"], &json!({}));
     let names = gateway.tools();
@@ -38,17 +38,30 @@ fn every_tool_is_offered_and_can_be_called() {
 }
 
 #[test]
-fn who_asks_only_once_sees_everything_on_the_first_run_too() {
+fn first_listing_is_complete_on_the_first_run() {
     let machine = Machine::with_demo();
-    let mut gateway = Gateway::start(&machine, &["--names", "own"], &json!({}));
-    assert!(gateway.tools().contains(&"weekday".to_owned()));
+    let args = ["--names", "own", "--no-resource-tools"];
+    let mut gateway = Gateway::start(&machine, &args, &json!({}));
+    let names = gateway.tools();
+    assert!(names.contains(&"weekday".to_owned()), "{names:?}");
+    assert!(!names.iter().any(|name| name.ends_with("_mcp_resource")), "{names:?}");
     let prompts = gateway.ask("prompts/list", &json!({}));
     assert_eq!(prompts["result"]["prompts"][0]["name"], "haiku");
     gateway.end();
 }
 
 #[test]
-fn what_is_remembered_is_listed_without_starting_anything() {
+fn names_option_removes_the_prefix() {
+    let machine = machine();
+    let mut gateway = Gateway::start(&machine, &["--names", "server"], &json!({}));
+    let names = gateway.tools();
+    assert!(names.contains(&"demo_weekday".to_owned()), "{names:?}");
+    assert!(!names.iter().any(|name| name.starts_with("mcp_")), "{names:?}");
+    gateway.end();
+}
+
+#[test]
+fn catalogue_is_listed_without_starting_a_server() {
     let machine = Machine::new();
     let program = format!("echo x >> {}/starts; exec {MCP} demo --stdio", machine.home().display());
     let added = machine.run(["add", "-s", "user", "demo", "--", "sh", "-c", &program]);
@@ -67,7 +80,7 @@ fn what_is_remembered_is_listed_without_starting_anything() {
     assert_eq!(machine.read("starts"), "x\n");
     let mut second = Gateway::start(&machine, &["--trust-host"], &json!({}));
     list(&mut second);
-    assert_eq!(machine.read("starts"), "x\n", "everything is known from last time");
+    assert_eq!(machine.read("starts"), "x\n", "everything is in the catalogue");
     let read = second.ask("resources/read", &json!({"uri": "demo://guide"}));
     assert!(read["result"]["contents"][0]["text"].is_string(), "{read}");
     assert_eq!(machine.read("starts"), "x\nx\n", "reading starts it");
@@ -75,7 +88,7 @@ fn what_is_remembered_is_listed_without_starting_anything() {
 }
 
 #[test]
-fn a_server_that_is_only_remembered_is_started_for_what_it_has_besides_tools() {
+fn server_in_the_catalogue_is_started_to_list_resources_and_prompts() {
     let machine = machine();
     for (method, key) in [("resources/list", "resources"), ("prompts/list", "prompts")] {
         let mut gateway = Gateway::start(&machine, &[], &json!({}));
@@ -86,7 +99,7 @@ fn a_server_that_is_only_remembered_is_started_for_what_it_has_besides_tools() {
 }
 
 #[test]
-fn what_the_server_behind_asks_reaches_the_client_and_its_answer_the_server() {
+fn elicitation_passes_through_the_gateway() {
     let capabilities = json!({"elicitation": {"form": {}}});
     let machine = machine();
     let mut gateway = Gateway::start(&machine, &["--trust-host"], &capabilities);
@@ -103,7 +116,7 @@ fn what_the_server_behind_asks_reaches_the_client_and_its_answer_the_server() {
 }
 
 #[test]
-fn progress_of_the_server_behind_reaches_the_client() {
+fn progress_passes_through_the_gateway() {
     let machine = machine();
     let mut gateway = Gateway::start(&machine, &["--trust-host"], &json!({}));
     let id = gateway.begin(
@@ -124,7 +137,7 @@ fn progress_of_the_server_behind_reaches_the_client() {
 }
 
 #[test]
-fn in_search_mode_two_tools_are_enough() {
+fn search_mode_lists_only_search_and_call() {
     let args = ["--mode", "search", "--allow-tool", "mcp:demo:*"];
     let machine = machine();
     let mut gateway = Gateway::start(&machine, &args, &json!({}));
@@ -140,7 +153,10 @@ fn in_search_mode_two_tools_are_enough() {
         gateway.call("tool_call", &arguments)["content"][0]["text"],
         "2020-01-01 is a Wednesday"
     );
-    assert!(!gateway.tools().iter().any(|name| name.starts_with("mcp__demo__")), "it stays short");
+    assert!(
+        !gateway.tools().iter().any(|name| name.starts_with("mcp__demo__")),
+        "the list does not grow"
+    );
     let missing = gateway.call("tool_call", &json!({"id": "mcp__demo__nothing"}));
     assert_eq!(missing["isError"], true);
     let unnamed = gateway.call("tool_call", &json!({"name": "mcp__demo__weekday"}));
@@ -150,20 +166,21 @@ fn in_search_mode_two_tools_are_enough() {
 }
 
 #[test]
-fn who_cannot_be_asked_is_denied_and_who_can_be_is_asked() {
+fn calls_are_denied_without_elicitation_and_asked_about_with_it() {
     let machine = machine();
     let mut mute = Gateway::start(&machine, &[], &json!({}));
     let denied = mute.call("mcp__demo__list_notes", &json!({}));
     assert_eq!(denied["isError"], true);
-    let text = denied["content"][0]["text"].as_str().unwrap();
-    assert!(text.contains("--allow-tool mcp:demo:list_notes"), "{text}");
+    assert_eq!(denied["content"][0]["text"], "denied: the user could not be asked");
+    mute.remarks("--allow-tool mcp:demo:list_notes");
     mute.end();
     for (answer, expected) in [
         (json!({"action": "accept", "content": {"run": true}}), "1. water the plants\n2. call Ada"),
         (json!({"action": "accept", "content": {"run": false}}), "denied: the user said no"),
         (json!({"action": "accept", "content": {}}), "denied: the user said no"),
         (json!({"action": "accept", "content": {"run": "false"}}), "denied: the user said no"),
-        (json!({"action": "decline"}), "denied: the user said no"),
+        (json!({"action": "decline"}), "denied: the client declined"),
+        (json!({"action": "cancel"}), "denied: the client declined"),
     ] {
         let mut asked = Gateway::start(&machine, &[], &json!({"elicitation": {"form": {}}}));
         let id =
@@ -178,8 +195,52 @@ fn who_cannot_be_asked_is_denied_and_who_can_be_is_asked() {
     }
 }
 
+/// Returns the listed tools of the demo server.
+fn listed(gateway: &mut Gateway) -> Vec<String> {
+    let mut names = gateway.tools();
+    names.retain(|name| name.starts_with("mcp__demo__"));
+    names
+}
+
 #[test]
-fn a_rule_that_denies_is_not_lifted_by_one_that_allows() {
+fn flags_and_file_settings_decide_which_tools_are_listed() {
+    let machine = machine();
+    let flags = ["--search-threshold", "3", "--always-load", "mcp__demo__week*"];
+    let mut gateway = Gateway::start(&machine, &flags, &json!({}));
+    assert_eq!(listed(&mut gateway), ["mcp__demo__weekday"]);
+    gateway.end();
+    let file = ".config/mcp/mcp.json";
+    let settings = r#"{"tool_search": {"threshold": 3}, "alwaysLoadTools": ["mcp__demo__week*"],
+        "trustRules": [{"permission": "mcp:demo:weekday", "action": "deny"}],"#;
+    machine.write(file, &machine.read(file).replacen('{', settings, 1));
+    let mut gateway = Gateway::start(&machine, &["--trust-host"], &json!({}));
+    assert_eq!(listed(&mut gateway), ["mcp__demo__weekday"]);
+    let denied = gateway.call("mcp__demo__weekday", &json!({"date": "2020-01-01"}));
+    assert_eq!(denied["isError"], true, "{denied}");
+    gateway.end();
+    let many = ["--search-threshold", "100"];
+    let mut gateway = Gateway::start(&machine, &many, &json!({}));
+    assert!(listed(&mut gateway).len() > 3, "a flag wins over a file");
+    gateway.end();
+}
+
+#[test]
+fn denied_server_offers_no_resources_or_prompts() {
+    let machine = machine();
+    let mut gateway = Gateway::start(&machine, &["--deny-tool", "mcp:demo:*"], &json!({}));
+    let resources = gateway.ask("resources/list", &json!({}));
+    assert_eq!(resources["result"]["resources"], json!([]), "{resources}");
+    let prompts = gateway.ask("prompts/list", &json!({}));
+    assert_eq!(prompts["result"]["prompts"], json!([]), "{prompts}");
+    let read = gateway.ask("resources/read", &json!({"uri": "demo://guide"}));
+    assert!(read["error"].is_object(), "{read}");
+    let got = gateway.ask("prompts/get", &json!({"name": "mcp__demo__haiku", "arguments": {}}));
+    assert!(got["error"].is_object(), "{got}");
+    gateway.end();
+}
+
+#[test]
+fn allow_rule_does_not_override_a_deny_rule() {
     let args = ["--trust-host", "--allow-tool", "mcp:*", "--deny-tool", "mcp:demo:delete_*"];
     let machine = machine();
     let mut gateway = Gateway::start(&machine, &args, &json!({"elicitation": {}}));
@@ -190,11 +251,11 @@ fn a_rule_that_denies_is_not_lifted_by_one_that_allows() {
 }
 
 #[test]
-fn a_changed_file_takes_effect_while_a_call_goes_on() {
+fn changed_file_takes_effect_during_a_call() {
     let machine = machine();
     let mut gateway = Gateway::start(&machine, &["--trust-host"], &json!({}));
     assert!(!gateway.tools().iter().any(|name| name.starts_with("mcp__second__")));
-    // Long enough to be there when the file changes; it is not waited for but by its own answer.
+    // Long enough to be in flight when the file changes; the test waits only for its response.
     let call = gateway.begin(
         "tools/call",
         &json!({"name": "mcp__demo__find_primes",
@@ -214,7 +275,7 @@ fn a_changed_file_takes_effect_while_a_call_goes_on() {
             is_answered = true;
         }
     }
-    // The first change may be of the first server; ours comes as another.
+    // The first notification may be about the first server, and the one for ours comes later.
     while !gateway.tools().iter().any(|name| name.starts_with("mcp__second__")) {
         gateway.hear_until(|message| message["method"] == "notifications/tools/list_changed");
     }
@@ -222,9 +283,10 @@ fn a_changed_file_takes_effect_while_a_call_goes_on() {
 }
 
 #[test]
-fn over_http_it_is_a_server_like_any_other() {
+fn http_gateway_is_used_like_any_server() {
     let machine = machine();
-    let mut command = machine.command(["serve", "--http", "127.0.0.1:0", "--trust-host"]);
+    let mut command =
+        machine.command(["serve", "--http", "127.0.0.1:0", "--no-token", "--trust-host"]);
     let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
     let lines = BufReader::new(child.stderr.take().unwrap()).lines();
     let address = lines
@@ -248,7 +310,5 @@ fn over_http_it_is_a_server_like_any_other() {
         let pid = Pid::from_raw(child.id().try_into().unwrap());
         signal::kill(pid, signal::Signal::SIGTERM).unwrap();
     }
-    assert_eq!(child.wait().unwrap().code(), Some(0), "a signal is a way to end in good order");
-    let open = machine.run(["serve", "--http", "0.0.0.0:0"]);
-    assert_eq!(open.code, 2, "an address anybody can reach needs a token");
+    assert_eq!(child.wait().unwrap().code(), Some(0), "a signal stops it with exit code 0");
 }

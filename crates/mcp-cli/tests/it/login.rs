@@ -1,4 +1,4 @@
-//! Logins from end to end: a browser, a pasted address, a code, a gateway that waits for one, and two that share
+//! Logins from end to end: a browser, a pasted URL, a device code, a gateway that waits for a login, and two that share
 //! one.
 
 use std::{path::Path, process::Stdio};
@@ -6,12 +6,12 @@ use std::{path::Path, process::Stdio};
 use serde_json::json;
 
 use crate::{
-    authority::{Authority, CANARY, browse, get},
+    auth_server::{Authority, CANARY, browse, get},
     support::{MCP, Machine},
     wire::{Gateway, lines},
 };
 
-/// A machine that knows a server which wants a login.
+/// Returns a machine with a server that requires a login.
 fn machine(authority: &Authority) -> Machine {
     let machine = Machine::new();
     let added = machine.run(["add", "-s", "user", "--trust", "guarded", &authority.server()]);
@@ -19,10 +19,10 @@ fn machine(authority: &Authority) -> Machine {
     machine
 }
 
-/// Runs `mcp login`, and goes to the page it shows. Returns the exit code and everything it said.
+/// Runs `mcp login`, and opens the URL it shows. Returns the exit code and the output.
 fn log_in(machine: &Machine) -> (i32, String) {
     let mut login = machine.command(["login", "guarded"]);
-    // No program is started for the page: the test is the browser.
+    // Start no browser: the test opens the URL.
     login.env("BROWSER", "/bin/true").stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = login.spawn().unwrap();
     let remarks = lines(child.stderr.take().unwrap());
@@ -40,7 +40,7 @@ fn log_in(machine: &Machine) -> (i32, String) {
 }
 
 #[test]
-fn a_login_in_the_browser_is_kept_until_it_is_ended() {
+fn browser_login_is_stored_until_logout() {
     let authority = Authority::start(1_000);
     let machine = machine(&authority);
     let before = machine.run(["call", "guarded/whoami"]);
@@ -54,7 +54,7 @@ fn a_login_in_the_browser_is_kept_until_it_is_ended() {
     let after = machine.run(["call", "guarded/whoami"]);
     assert_eq!((after.code, after.stdout.as_str()), (0, "ada\n"), "{}", after.stderr);
     let secrets = found(machine.home(), CANARY);
-    assert!(!secrets.is_empty(), "the refresh token is kept");
+    assert!(!secrets.is_empty(), "the refresh token is stored");
     for file in secrets {
         assert!(file.starts_with(machine.home().join(".local/state/mcp/auth")), "{file:?}");
         assert!(!std::fs::read_to_string(&file).unwrap().contains("canary-access"), "{file:?}");
@@ -62,13 +62,13 @@ fn a_login_in_the_browser_is_kept_until_it_is_ended() {
     let out = machine.run(["logout", "guarded", "--json"]);
     assert_eq!((out.code, out.json()["outcome"].as_str()), (0, Some("revoked")));
     assert!(authority.state.lock().unwrap().revocations > 0);
-    assert!(found(machine.home(), CANARY).is_empty(), "nothing is left of it");
+    assert!(found(machine.home(), CANARY).is_empty(), "all secrets are deleted");
     assert_eq!(machine.run(["call", "guarded/whoami"]).code, 6);
     assert_eq!(machine.run(["logout", "guarded", "--json"]).json()["outcome"], "not-logged-in");
 }
 
 #[test]
-fn a_user_who_says_no_is_not_logged_in() {
+fn denied_authorization_does_not_log_in() {
     let authority = Authority::start(1_000);
     authority.state.lock().unwrap().denies = true;
     let machine = machine(&authority);
@@ -82,7 +82,7 @@ fn a_user_who_says_no_is_not_logged_in() {
 }
 
 #[test]
-fn without_a_terminal_nothing_can_be_pasted() {
+fn pasting_needs_a_terminal() {
     let authority = Authority::start(1_000);
     let ran = machine(&authority).run(["login", "guarded", "--no-browser"]);
     assert_eq!(ran.code, 7, "{}", ran.stderr);
@@ -90,11 +90,11 @@ fn without_a_terminal_nothing_can_be_pasted() {
 }
 
 #[test]
-fn a_code_is_entered_elsewhere_and_the_login_is_renewed_like_any_other() {
+fn device_code_login_works_and_is_renewed() {
     let authority = Authority::start(6);
     authority.state.lock().unwrap().has_codes = true;
     let machine = machine(&authority);
-    // Without a terminal, and as quiet as it gets: the code is shown all the same.
+    // Without a terminal and with `--quiet`, the code is still shown.
     let mut login = machine.command(["login", "guarded", "--device", "--quiet"]);
     login.stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = login.spawn().unwrap();
@@ -117,15 +117,15 @@ fn a_code_is_entered_elsewhere_and_the_login_is_renewed_like_any_other() {
 }
 
 #[test]
-fn a_server_without_codes_says_so_and_what_else_there_is() {
+fn server_without_device_codes_is_reported_with_alternatives() {
     let authority = Authority::start(1_000);
     let ran = machine(&authority).run(["login", "guarded", "--device"]);
     assert_eq!(ran.code, 6, "{}", ran.stderr);
-    assert!(ran.stderr.contains("does not offer a login with a device code"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("does not support a login with a device code"), "{}", ran.stderr);
     assert!(ran.stderr.contains("hint: mcp login guarded --no-browser"), "{}", ran.stderr);
 }
 
-/// A machine whose server is configured with this `oauth`.
+/// Returns a machine with a server that has these `oauth` settings.
 fn configured(authority: &Authority, oauth: &serde_json::Value) -> Machine {
     let machine = Machine::new();
     let entry = json!({"type": "http", "url": authority.server(), "trust": true, "oauth": oauth});
@@ -135,7 +135,7 @@ fn configured(authority: &Authority, oauth: &serde_json::Value) -> Machine {
 }
 
 #[test]
-fn a_login_follows_its_configuration_and_not_what_the_server_says() {
+fn configured_oauth_endpoints_override_discovery() {
     let authority = Authority::start(1_000);
     let at = |path: &str| format!("{}{path}", authority.origin);
     let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
@@ -152,7 +152,7 @@ fn a_login_follows_its_configuration_and_not_what_the_server_says() {
 }
 
 #[test]
-fn a_configuration_that_cannot_work_is_told_with_what_does() {
+fn invalid_oauth_settings_are_reported_with_a_fix() {
     let authority = Authority::start(1_000);
     let away =
         json!({"clientId": "client", "redirectUri": "https://example.com/shows-its-address"});
@@ -162,19 +162,19 @@ fn a_configuration_that_cannot_work_is_told_with_what_does() {
     let half = json!({"clientId": "client", "authorizationUrl": "https://example.com/authorize"});
     let (code, said) = log_in(&configured(&authority, &half));
     assert_eq!(code, 3, "{said}");
-    assert!(said.contains("the token URL is missing beside it"), "{said}");
+    assert!(said.contains("it requires a token URL"), "{said}");
 }
 
 #[cfg(target_os = "linux")]
 #[test]
-fn on_a_machine_without_a_browser_the_address_is_pasted() {
+fn redirect_url_is_pasted_without_a_browser() {
     use crate::terminal::Session;
     let authority = Authority::start(1_000);
     let machine = machine(&authority);
     let mut session = Session::start(&machine, &["login", "guarded", "--no-browser"], &[]);
     session.expect("open this page in any browser and log in:");
     let page = session.word_with("/authorize?");
-    session.expect("paste that address here: ");
+    session.expect("paste that URL here: ");
     let ended_at = get(&page).0.unwrap();
     session.type_in(&format!("{ended_at}\n"));
     session.expect("logged in to guarded");
@@ -183,7 +183,7 @@ fn on_a_machine_without_a_browser_the_address_is_pasted() {
 }
 
 #[test]
-fn a_gateway_goes_on_when_the_login_comes_from_elsewhere() {
+fn gateway_connects_after_a_login_in_another_process() {
     let authority = Authority::start(1_000);
     let machine = machine(&authority);
     let mut gateway = Gateway::start(&machine, &[], &json!({}));
@@ -200,8 +200,8 @@ fn a_gateway_goes_on_when_the_login_comes_from_elsewhere() {
 }
 
 #[test]
-fn two_gateways_share_a_login_and_spend_no_token_twice() {
-    // A few requests a token: both processes have to renew it at once, at their start and on the way.
+fn two_gateways_share_a_login_and_use_no_token_twice() {
+    // Few requests per token, so that both processes have to renew it at the same time.
     let authority = Authority::start(6);
     let machine = machine(&authority);
     assert_eq!(log_in(&machine).0, 0);
@@ -225,18 +225,18 @@ fn two_gateways_share_a_login_and_spend_no_token_twice() {
     assert_eq!(
         machine.run(["call", "guarded/whoami"]).code,
         0,
-        "whoever comes next is logged in too"
+        "the next command is logged in too"
     );
 }
 
 #[test]
-fn a_local_program_has_no_login() {
+fn local_program_has_no_login() {
     let machine = Machine::new();
     machine.run(["add", "-s", "user", "demo", "--", MCP, "demo", "--stdio"]);
     assert_eq!(machine.run(["login", "demo"]).code, 2);
 }
 
-/// The files under `folder` that hold `word`.
+/// Returns the files under `folder` that contain `word`.
 fn found(folder: &Path, word: &str) -> Vec<std::path::PathBuf> {
     let mut files = Vec::new();
     for entry in std::fs::read_dir(folder).unwrap().flatten() {

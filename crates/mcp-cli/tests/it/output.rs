@@ -1,4 +1,4 @@
-//! What commands print, for people and for programs.
+//! Output of commands, as text and as JSON.
 
 use std::process::Stdio;
 
@@ -7,7 +7,7 @@ use insta::assert_snapshot;
 use crate::support::{MCP, Machine};
 
 #[test]
-fn the_demo_needs_nothing_and_shows_everything() {
+fn demo_runs_without_configuration() {
     let ran = Machine::new().run(["demo"]);
     assert_eq!((ran.code, ran.stderr.as_str()), (0, ""));
     for part in [
@@ -15,7 +15,7 @@ fn the_demo_needs_nothing_and_shows_everything() {
         "42.195 km = 26.2188 miles",
         "17984 primes up to 200000; the largest: 199999, 199967, 199961",
         "\"date\" is a required property",
-        "denied: there was nobody to ask",
+        "denied: the user could not be asked",
         "8 tools, about",
         "4 calls, 2 of them stopped before they ran",
     ] {
@@ -45,7 +45,7 @@ fn servers_are_listed_and_started_only_once() {
 fn remembered_tools_are_found_without_starting_anything() {
     let machine = Machine::with_demo();
     machine.run(["list"]);
-    // A program that is gone cannot be started, so whatever is shown was remembered.
+    // A missing program cannot be started, so the tools must come from the catalogue.
     let found = machine.run(["search", "miles", "--json"]).json();
     assert_eq!(found["matches"][0]["name"], "demo/convert_units");
     let tools = machine.run(["tools", "demo"]).stdout;
@@ -53,7 +53,7 @@ fn remembered_tools_are_found_without_starting_anything() {
 }
 
 #[test]
-fn json_has_a_shape_that_stays() {
+fn json_output_is_stable() {
     let machine = Machine::with_demo();
     let list = machine.run(["list", "--connect", "--json"]).json();
     let server = &list["servers"][0];
@@ -69,11 +69,11 @@ fn json_has_a_shape_that_stays() {
     let checked = machine.run(["validate", "demo", "--json"]).json();
     assert_eq!(checked["failed"], 0);
     let error = machine.run(["call", "demo/weekdy", "--json"]);
-    assert_snapshot!(error.stdout, @r#"{"error":{"code":"not-found","hint":"did you mean demo/weekday?","message":"there is no tool called demo/weekdy"}}"#);
+    assert_snapshot!(error.stdout, @r#"{"error":{"code":"not-found","hint":"did you mean demo/weekday?","message":"tool not found: demo/weekdy"}}"#);
 }
 
 #[test]
-fn arguments_come_as_words_as_json_or_from_stdin() {
+fn arguments_are_accepted_as_words_json_or_stdin() {
     let machine = Machine::with_demo();
     let words = machine.run(["call", "text_statistics", "text=two words", "-y"]);
     let json = machine.run(["call", "text_statistics", "--args", r#"{"text":"two words"}"#, "-y"]);
@@ -93,7 +93,11 @@ fn resources_and_prompts_are_listed_and_read() {
     ");
     assert_snapshot!(machine.run(["read", "demo://guide"]).stdout, @"Convert units, count words, find primes, keep notes, order pizza.");
     assert_eq!(machine.run(["read", "@demo:demo://guide"]).code, 0);
-    assert_eq!(machine.run(["read", "demo", "demo://nothing"]).code, 1);
+    // Reading an unlisted resource needs approval.
+    let unlisted = machine.run(["read", "demo", "demo://nothing"]);
+    assert_eq!(unlisted.code, 7, "{}", unlisted.stderr);
+    assert!(unlisted.stderr.contains("--yes"), "{}", unlisted.stderr);
+    assert_eq!(machine.run(["read", "demo", "demo://nothing", "-y"]).code, 1);
     assert_snapshot!(machine.run(["prompts"]).stdout, @r"
     PROMPT      TAKES  DESCRIPTION
     demo/haiku  about  Asks for a haiku
@@ -101,32 +105,39 @@ fn resources_and_prompts_are_listed_and_read() {
     assert_snapshot!(machine.run(["prompt", "demo/haiku", "about=Rust"]).stdout, @"user: Write a haiku about Rust.");
     let absent = machine.run(["prompt", "demo/haiku"]);
     assert_eq!(absent.code, 2);
-    assert_snapshot!(absent.stderr, @"error: the prompt needs `about`");
+    assert_snapshot!(absent.stderr, @r"
+    error: missing argument `about`
+    hint: mcp prompt demo/haiku about=…
+    ");
 }
 
 #[test]
-fn a_server_is_explained_from_its_file_to_its_state() {
+fn explain_shows_the_file_and_the_state_of_a_server() {
     let machine = Machine::with_demo();
     assert_snapshot!(machine.run(["explain", "demo"]).stdout, @r"
     `demo` is active
       runs  [mcp] demo --stdio
       from  user scope, [home]/.config/mcp/mcp.json:3:5 (.mcp.json, /mcpServers/demo)
     state: connected
-    cause: it works
-    next: nothing
+    server: mcp demo 0.1.0
+    protocol: 2026-07-28
+    offers: tools, resources, prompts
+    tools: 8
+    instructions:
+      Small tools to try an MCP host with.
     ");
     let logs = machine.run(["logs", "demo"]).stdout;
     assert!(logs.contains("→ tools/list #2") && logs.contains("exit status 0"), "{logs}");
 }
 
 #[test]
-fn doctor_names_the_next_step_and_fails_for_scripts() {
+fn doctor_suggests_a_fix_and_fails_for_scripts() {
     let machine = Machine::new();
     machine.run(["add", "ghost", "--", "no-such-program-anywhere"]);
     let ran = machine.run(["doctor"]);
     assert_eq!(ran.code, 1);
     assert!(
-        ran.stdout.contains("FAIL  server ghost: there is no program `no-such-program-anywhere`"),
+        ran.stdout.contains("FAIL  server ghost: program `no-such-program-anywhere` was not found"),
         "{}",
         ran.stdout
     );
@@ -135,7 +146,7 @@ fn doctor_names_the_next_step_and_fails_for_scripts() {
 }
 
 #[test]
-fn a_session_is_recorded_without_its_secrets_and_played_again() {
+fn recording_has_no_secrets_and_can_be_replayed() {
     let machine = Machine::new();
     let secret = "hunter22-hunter22";
     machine.run(["add", "-e", &format!("TOKEN={secret}"), "demo", "--", MCP, "demo", "--stdio"]);
@@ -149,14 +160,14 @@ fn a_session_is_recorded_without_its_secrets_and_played_again() {
 }
 
 #[test]
-fn who_one_is_to_whom_is_told_without_asking_anybody() {
+fn auth_status_is_shown_without_connecting() {
     let machine = Machine::with_demo();
     machine.run(["add", "docs", "https://example.invalid/mcp"]);
     machine.run(["add", "keyed", "https://example.invalid/other", "-H", "X-Key: abc"]);
     assert_snapshot!(machine.run(["auth", "status"]).stdout, @r"
     SERVER  STATUS
     docs    logged-out  mcp login docs
-    keyed   headers     by the headers in its configuration
+    keyed   headers     headers in its configuration
     ");
     assert_snapshot!(machine.run(["logout", "docs", "--json"]).stdout, @r#"{"outcome":"not-logged-in","server":"docs"}"#);
     assert_eq!(machine.run(["login", "keyed"]).code, 2);
@@ -177,7 +188,7 @@ fn every_command_has_an_example_in_its_help() {
 }
 
 #[test]
-fn completions_and_manual_pages_come_from_the_command_line_itself() {
+fn completions_and_manual_pages_are_generated() {
     let machine = Machine::new();
     for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
         let ran = machine.run(["completions", shell]);
@@ -189,7 +200,7 @@ fn completions_and_manual_pages_come_from_the_command_line_itself() {
 }
 
 #[test]
-fn a_reader_that_has_had_enough_is_no_failure() {
+fn closed_reader_is_not_an_error() {
     let machine = Machine::with_demo();
     let mut command = machine.command(["tools", "demo"]);
     let (reader, writer) = std::io::pipe().unwrap();
@@ -202,7 +213,7 @@ fn a_reader_that_has_had_enough_is_no_failure() {
 
 #[test]
 #[cfg(target_os = "linux")]
-fn a_full_disk_is_one() {
+fn full_disk_is_an_error() {
     let machine = Machine::with_demo();
     let mut command = machine.command(["list", "--offline"]);
     let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
@@ -213,11 +224,11 @@ fn a_full_disk_is_one() {
 }
 
 #[test]
-fn one_tool_is_shown_with_what_it_takes() {
+fn tool_is_shown_with_its_arguments() {
     let machine = Machine::with_demo();
     let odd = machine.run(["call", "demo/weekday", "date=2020-01-01", "dtae=x", "-y"]);
     assert_eq!(odd.stdout, "2020-01-01 is a Wednesday\n");
-    assert!(odd.stderr.contains("names no argument dtae; it names date"), "{}", odd.stderr);
+    assert!(odd.stderr.contains("unknown argument dtae; known arguments: date"), "{}", odd.stderr);
     assert_snapshot!(machine.run(["tools", "demo/weekday"]).stdout, @r"
     demo/weekday
     Tells the day of the week of a date, for example 1969-07-20.

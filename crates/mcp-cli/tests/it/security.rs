@@ -1,4 +1,4 @@
-//! Secrets stay where the user put them, a repository starts nothing by itself, and files are the user's.
+//! Secrets are not leaked, a repository starts nothing without approval, and files are private.
 
 use std::{
     fs,
@@ -9,9 +9,9 @@ use serde_json::json;
 
 use crate::support::{MCP, Machine, Ran};
 
-/// Every secret of these tests begins with this, so that a leak can be found.
+/// The prefix of every secret in these tests, to search for leaks.
 const CANARY: &str = "CANARY-9f86d081";
-/// As it stands in the three places that it can have in base64.
+/// The prefix in Base64, at each of the three alignments.
 const ENCODED: [&str; 3] = ["Q0FOQVJZL", "NBTkFSWS0", "DQU5BUlkt"];
 
 fn secret(name: &str) -> String {
@@ -22,7 +22,7 @@ fn leaks(text: &str) -> bool {
     text.contains(CANARY) || ENCODED.iter().any(|mark| text.contains(mark))
 }
 
-/// One server of every kind, each with all the secrets it can have.
+/// Returns one server per transport, each with every secret it can have.
 fn servers() -> String {
     let remote = |scheme: &str, user: &str| {
         json!({
@@ -66,7 +66,7 @@ fn run(machine: &Machine, args: &[&str]) -> Ran {
     machine.finish(command, "")
 }
 
-/// Every file below the home, with what is in it.
+/// Returns every file below the home directory, with its contents.
 fn files(folder: &Path) -> Vec<(PathBuf, String)> {
     let mut found = Vec::new();
     for entry in fs::read_dir(folder).unwrap().flatten() {
@@ -125,9 +125,9 @@ fn no_command_shows_a_secret() {
             said.push_str(&ran.stderr);
         }
     }
-    // They did something.
+    // The commands printed something.
     for expected in ["Wednesday", "exit status 3", "127.0.0.1", "[redacted]", "using"] {
-        assert!(said.contains(expected), "nothing was said of {expected}");
+        assert!(said.contains(expected), "{expected} was not shown");
     }
     let config = machine.home().join(".config/mcp/mcp.json");
     let kept = files(machine.home());
@@ -138,7 +138,7 @@ fn no_command_shows_a_secret() {
 }
 
 #[test]
-fn what_is_added_is_kept_and_not_repeated() {
+fn added_secrets_are_stored_and_not_printed() {
     let machine = Machine::new();
     let (header, variable) =
         (format!("X-Key: {}", secret("header")), format!("K={}", secret("env")));
@@ -158,11 +158,11 @@ fn what_is_added_is_kept_and_not_repeated() {
             assert!(!leaks(&ran.stdout) && !leaks(&ran.stderr), "{}{}", ran.stdout, ran.stderr);
         }
     }
-    assert!(leaks(&machine.read(".config/mcp/mcp.json")), "nothing was kept");
+    assert!(leaks(&machine.read(".config/mcp/mcp.json")), "nothing was stored");
 }
 
 #[test]
-fn a_repository_starts_nothing_before_it_is_approved() {
+fn project_starts_nothing_before_approval() {
     let machine = Machine::new();
     let touch = |name: &str| format!("touch ../{name}");
     let project = json!({ "mcpServers": {
@@ -173,7 +173,7 @@ fn a_repository_starts_nothing_before_it_is_approved() {
         },
     } });
     machine.write("project/.mcp.json", &project.to_string());
-    // Files that a repository may bring for other programs are no better.
+    // The same for project files of other tools.
     machine.write("project/.cursor/mcp.json", &project.to_string());
     machine
         .write("project/.vscode/mcp.json", &project.to_string().replace("mcpServers", "servers"));
@@ -207,15 +207,15 @@ fn a_repository_starts_nothing_before_it_is_approved() {
             assert!(!started, "`mcp {}` started it: {}{}", args.join(" "), ran.stdout, ran.stderr);
         }
     }
-    machine.run(["approve", "program"]);
+    machine.run(["approve", "program", "-y"]);
     machine.run(["logs", "program", "--timeout", "20"]);
-    assert!(machine.home().join("by-program").exists(), "an approved one is started");
+    assert!(machine.home().join("by-program").exists(), "an approved server is started");
     assert!(!machine.home().join("by-helper").exists());
 }
 
 #[cfg(unix)]
 #[test]
-fn whatever_the_umask_files_are_the_users_alone() {
+fn files_are_private_with_any_umask() {
     use std::os::unix::fs::PermissionsExt as _;
     let machine = Machine::new();
     let script = format!(
@@ -236,8 +236,7 @@ fn whatever_the_umask_files_are_the_users_alone() {
             let name = path.strip_prefix(machine.home()).unwrap().display().to_string();
             if entry.file_type().unwrap().is_dir() {
                 left.push(path);
-                // Folders above ours, and the test's own, are as everybody makes them.
-                let is_ours = name.contains("/mcp") && !name.starts_with(".config/mcp");
+                let is_ours = name.contains("/mcp");
                 assert!(!is_ours || mode & 0o777 == 0o700, "{name}: {mode:o}");
             } else {
                 let is_empty = entry.metadata().unwrap().len() == 0;
@@ -249,4 +248,61 @@ fn whatever_the_umask_files_are_the_users_alone() {
     for expected in [".config/mcp/mcp.json", ".cache/mcp/catalogue", ".local/state/mcp", "tape"] {
         assert!(seen.iter().any(|name| name == expected), "{expected} is not in {seen:?}");
     }
+}
+
+#[cfg(unix)]
+#[test]
+fn recording_is_private_and_does_not_follow_links() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let machine = Machine::with_demo();
+    let precious = machine.write("project/precious", "precious");
+    std::os::unix::fs::symlink(&precious, machine.project().join("link")).unwrap();
+    let ran = machine.run(["record", "demo", "-o", "link"]);
+    assert_eq!(ran.code, 1, "{}", ran.stdout);
+    assert!(ran.stderr.contains("symbolic link"), "{}", ran.stderr);
+    assert_eq!(machine.read("project/precious"), "precious");
+    // A file that others can read is replaced, not overwritten in place.
+    fs::set_permissions(&precious, fs::Permissions::from_mode(0o644)).unwrap();
+    assert_eq!(machine.run(["record", "demo", "-o", "precious"]).code, 0);
+    let mode = fs::metadata(&precious).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
+}
+
+/// Names, arguments, paths and stderr lines that move the cursor, hide text, or reverse it.
+#[cfg(unix)]
+#[test]
+fn hidden_characters_are_removed_from_foreign_text() {
+    let hostile = "a\u{1b}[2J\u{1b}]0;t\u{7}b\u{202e}c\u{2028}d\u{ad}e\u{61c}f\u{e0041}g\u{fe0f}h\u{3164}i\u{9b}j\r";
+    let says = r#"printf '%s\n' "$1" >&2; printf '%s\n' "$1"; exit 3"#;
+    let servers = json!({ "mcpServers": {
+        hostile: { "command": "sh" },
+        "says": { "command": "sh", "args": ["-c", says, "sh", hostile], "trust": true },
+        "absent": { "command": hostile, "args": [hostile], "env": { hostile: hostile } },
+        "odd": { "command": "sh", hostile: hostile, "timeout": hostile, "type": hostile },
+        "remote": { "type": "http", "url": format!("http://127.0.0.1:1/{hostile}") },
+    } });
+    let machine = Machine::new();
+    machine.write(".config/mcp/mcp.json", &servers.to_string());
+    let mut shown = 0;
+    for args in [
+        &["list"][..],
+        &["doctor"],
+        &["explain", "says"],
+        &["explain", "absent"],
+        &["explain", "odd"],
+        &["explain", hostile],
+        &["logs", "says"],
+        &["tools", hostile],
+        &["call", hostile],
+        &["search", hostile],
+        &["add", hostile, hostile],
+        &["remove", hostile],
+    ] {
+        let ran = machine.run(args);
+        for text in [&ran.stdout, &ran.stderr] {
+            shown += text.len();
+            assert!(mcp_safe::text::is_visible(text), "{args:?}: {text:?}");
+        }
+    }
+    assert!(shown > 1_000, "something was shown: {shown} bytes");
 }

@@ -1,4 +1,4 @@
-//! A machine of its own for each test: a home, a project, and the command.
+//! An isolated machine for each test: a home directory, a project, and the command.
 
 use std::{
     ffi::OsStr,
@@ -14,12 +14,12 @@ use tempfile::TempDir;
 /// The command under test.
 pub(crate) const MCP: &str = env!("CARGO_BIN_EXE_mcp");
 
-/// A home with a project in it, and nothing else.
+/// A home directory with an empty project.
 pub(crate) struct Machine {
     folder: TempDir,
 }
 
-/// A gateway that listens, until it is dropped.
+/// A gateway that listens until it is dropped.
 pub(crate) struct Listening {
     child: Child,
     pub(crate) url: String,
@@ -27,13 +27,13 @@ pub(crate) struct Listening {
 
 impl Drop for Listening {
     fn drop(&mut self) {
-        // What is behind it ends with its pipe.
+        // Its servers end with their pipes.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
-/// What came of a command.
+/// The result of a command.
 pub(crate) struct Ran {
     pub(crate) code: i32,
     pub(crate) stdout: String,
@@ -47,7 +47,7 @@ impl Machine {
         Self { folder }
     }
 
-    /// One with the demonstration server, as a program of its own.
+    /// Returns a machine with the demo server as a separate program.
     pub(crate) fn with_demo() -> Self {
         let machine = Self::new();
         let added = machine.run(["add", "-s", "user", "demo", "--", MCP, "demo", "--stdio"]);
@@ -74,7 +74,7 @@ impl Machine {
         fs::read_to_string(self.home().join(path)).unwrap()
     }
 
-    /// The command, with nothing of this machine but its PATH.
+    /// Returns the command, with only `PATH` inherited from the environment.
     pub(crate) fn command<I: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = I>) -> Command {
         let mut command = Command::new(MCP);
         self.set_up(&mut command);
@@ -105,18 +105,18 @@ impl Machine {
         }
     }
 
-    /// A gateway at a free port, with these arguments besides.
+    /// Starts a gateway at a free port, with additional arguments.
     pub(crate) fn listen(&self, args: &[&str]) -> Listening {
-        let mut command = self.command(["serve", "--http", "127.0.0.1:0"]);
+        let mut command = self.command(["serve", "--http", "127.0.0.1:0", "--no-token"]);
         let mut child = command.args(args).stderr(Stdio::piped()).spawn().unwrap();
         let mut lines = BufReader::new(child.stderr.take().unwrap()).lines().map_while(Result::ok);
         let url = lines.find_map(|line| line.strip_prefix("serving at ").map(str::to_owned));
-        // Somebody has to read what it says, or it would wait for that.
+        // Drain its stderr, so that it does not block.
         std::thread::spawn(move || lines.for_each(drop));
         Listening { child, url: url.unwrap() }
     }
 
-    /// Without what differs from machine to machine and from run to run.
+    /// Removes differences between machines and runs.
     pub(crate) fn filtered(&self, text: &str) -> String {
         let real = fs::canonicalize(MCP).unwrap();
         let text = text.replace(MCP, "[mcp]").replace(&*real.to_string_lossy(), "[mcp]");
@@ -131,7 +131,7 @@ impl Ran {
     }
 }
 
-/// `12 ms` becomes `N ms`, with what pads it.
+/// Replaces `12 ms` and its padding with `N ms`.
 fn without_times(text: &str) -> String {
     let mut words: Vec<String> = Vec::new();
     for word in text.split(' ') {

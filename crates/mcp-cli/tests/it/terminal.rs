@@ -1,4 +1,4 @@
-//! Sessions at a real terminal: questions, progress, colours, Ctrl-C.
+//! Sessions on a real terminal: questions, progress, colours, Ctrl-C.
 
 use std::{
     fs::File,
@@ -11,10 +11,10 @@ use std::{
 
 use crate::support::{MCP, Machine};
 
-/// How long a person would wait before giving up.
-const PATIENCE: Duration = Duration::from_secs(60);
+/// How long to wait for output.
+const TIMEOUT: Duration = Duration::from_secs(60);
 
-/// A command with a terminal of its own, as its session leader.
+/// A command with its own controlling terminal.
 pub(crate) struct Session {
     child: Child,
     keyboard: File,
@@ -27,12 +27,12 @@ impl Session {
         Self::sized(machine, args, variables, 0)
     }
 
-    /// One with so many columns; 0 is a terminal that does not know.
+    /// Starts a session with this many columns; 0 is a terminal of unknown size.
     fn sized(machine: &Machine, args: &[&str], variables: &[(&str, &str)], columns: u16) -> Self {
         let size = nix::pty::Winsize { ws_row: 24, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };
         let pty = nix::pty::openpty(Some(&size).filter(|_| columns > 0), None).unwrap();
         let end = || Stdio::from(OwnedFd::try_clone(&pty.slave).unwrap());
-        // It makes the terminal the controlling one, so that Ctrl-C is a signal.
+        // Makes the terminal the controlling one, so that Ctrl-C sends a signal.
         let mut command = Command::new("setsid");
         machine.set_up(&mut command);
         command.arg("--ctty").arg(MCP).args(args).env("TERM", "xterm");
@@ -40,12 +40,12 @@ impl Session {
         let child = command.stdin(end()).stdout(end()).stderr(end()).spawn().unwrap();
         drop(pty.slave);
         let keyboard = File::from(pty.master);
-        let mut eyes = keyboard.try_clone().unwrap();
+        let mut reader = keyboard.try_clone().unwrap();
         let (sender, screen) = mpsc::channel();
         std::thread::spawn(move || {
             let mut buffer = [0; 4096];
-            // The last one who has the other end open is gone: an error, on Linux.
-            while let Ok(read) = eyes.read(&mut buffer) {
+            // On Linux, reading fails once the other end is closed.
+            while let Ok(read) = reader.read(&mut buffer) {
                 if read == 0 || sender.send(buffer[..read].to_vec()).is_err() {
                     return;
                 }
@@ -54,15 +54,19 @@ impl Session {
         Self { child, keyboard, screen, seen: String::new() }
     }
 
-    /// Waits until `text` is on the screen, and forgets what came before it.
+    /// Waits for `text` on the screen, and discards everything up to it.
     pub(crate) fn expect(&mut self, text: &str) {
+        self.until(text);
+    }
+
+    /// Waits for `text` on the screen, and returns everything up to it.
+    pub(crate) fn until(&mut self, text: &str) -> String {
         let begun = Instant::now();
         loop {
             if let Some(at) = self.seen.find(text) {
-                self.seen.drain(..at + text.len());
-                return;
+                return self.seen.drain(..at + text.len()).collect();
             }
-            let left = PATIENCE.saturating_sub(begun.elapsed());
+            let left = TIMEOUT.saturating_sub(begun.elapsed());
             match self.screen.recv_timeout(left) {
                 Ok(bytes) => self.seen.push_str(&String::from_utf8_lossy(&bytes)),
                 Err(why) => panic!("no {text:?} on the screen ({why}), but {:?}", self.seen),
@@ -70,17 +74,17 @@ impl Session {
         }
     }
 
-    /// Waits for a whole word with `part` in it, and returns it.
+    /// Waits for a complete word that contains `part`, and returns it.
     pub(crate) fn word_with(&mut self, part: &str) -> String {
         let begun = Instant::now();
         loop {
-            // The last one may not be all there yet.
+            // The last word may be incomplete.
             let whole = self.seen.rfind(char::is_whitespace).unwrap_or(0);
             let word = self.seen[..whole].split_whitespace().find(|word| word.contains(part));
             if let Some(word) = word {
                 return word.to_owned();
             }
-            let left = PATIENCE.saturating_sub(begun.elapsed());
+            let left = TIMEOUT.saturating_sub(begun.elapsed());
             match self.screen.recv_timeout(left) {
                 Ok(bytes) => self.seen.push_str(&String::from_utf8_lossy(&bytes)),
                 Err(why) => panic!("no {part:?} on the screen ({why}), but {:?}", self.seen),
@@ -92,16 +96,16 @@ impl Session {
         self.keyboard.write_all(text.as_bytes()).unwrap();
     }
 
-    /// Waits for the end; returns the exit code and the rest of the screen.
+    /// Waits for the end, and returns the exit code and the rest of the screen.
     pub(crate) fn end(mut self) -> (i32, String) {
-        while let Ok(bytes) = self.screen.recv_timeout(PATIENCE) {
+        while let Ok(bytes) = self.screen.recv_timeout(TIMEOUT) {
             self.seen.push_str(&String::from_utf8_lossy(&bytes));
         }
         (self.child.wait().unwrap().code().unwrap_or(-1), std::mem::take(&mut self.seen))
     }
 }
 
-/// A session that a failed test leaves behind would wait for its user for ever: it has its own terminal open.
+/// Kills the session of a failed test, which would otherwise wait for input forever.
 impl Drop for Session {
     fn drop(&mut self) {
         let _ = self.child.kill();
@@ -112,7 +116,7 @@ impl Drop for Session {
 const CTRL_C: &str = "\u{3}";
 
 #[test]
-fn a_call_nobody_vouches_for_is_asked_about() {
+fn call_of_an_untrusted_server_is_asked_about() {
     let machine = Machine::with_demo();
     for (typed, code, shown) in
         [("y\n", 0, "2 notes deleted"), ("n\n", 7, "denied: the user said no")]
@@ -127,14 +131,14 @@ fn a_call_nobody_vouches_for_is_asked_about() {
 }
 
 #[test]
-fn always_is_remembered_for_that_tool_and_no_other() {
+fn permanent_approval_covers_only_that_tool() {
     let machine = Machine::with_demo();
     let mut session = Session::start(&machine, &["call", "demo/list_notes"], &[]);
     session.expect("[a]lways");
     session.type_in("a\n");
     session.expect("water the plants");
     assert_eq!(session.end().0, 0);
-    // Without a terminal: nobody had to be asked again.
+    // Without a terminal: no question is necessary.
     assert_eq!(machine.run(["call", "demo/list_notes"]).code, 0);
     assert_eq!(machine.run(["call", "demo/add_note", "text=x"]).code, 7);
     assert_eq!(machine.run(["approve", "--always"]).stdout, "mcp:demo:list_notes\n");
@@ -143,7 +147,7 @@ fn always_is_remembered_for_that_tool_and_no_other() {
 }
 
 #[test]
-fn a_question_about_a_call_can_be_left_and_offers_no_always_for_what_destroys() {
+fn destructive_call_offers_no_always_and_can_be_interrupted() {
     let machine = Machine::with_demo();
     let mut session = Session::start(&machine, &["call", "demo/delete_notes"], &[]);
     session.expect("it may destroy something");
@@ -154,7 +158,7 @@ fn a_question_about_a_call_can_be_left_and_offers_no_always_for_what_destroys() 
 }
 
 #[test]
-fn the_last_column_ends_where_the_terminal_does() {
+fn last_column_is_cut_at_the_terminals_width() {
     let machine = Machine::with_demo();
     machine.run(["list"]);
     let session = Session::sized(&machine, &["tools"], &[], 80);
@@ -164,7 +168,7 @@ fn the_last_column_ends_where_the_terminal_does() {
     assert!(widest.is_some_and(|widest| widest <= 80), "{said}");
 }
 
-/// A line without its paint.
+/// Removes the colours of a line.
 fn plain(line: &str) -> String {
     let mut parts = line.split('\u{1b}');
     let first = parts.next().unwrap_or_default().to_owned();
@@ -172,7 +176,7 @@ fn plain(line: &str) -> String {
 }
 
 #[test]
-fn a_form_is_filled_in_line_by_line_and_asked_again_where_it_is_wrong() {
+fn form_is_filled_in_line_by_line_and_invalid_values_are_asked_for_again() {
     let machine = Machine::new();
     machine.run(["add", "--trust", "-s", "user", "demo", "--", MCP, "demo", "--stdio"]);
     let mut session = Session::start(&machine, &["call", "demo/order_pizza"], &[]);
@@ -196,7 +200,7 @@ fn a_form_is_filled_in_line_by_line_and_asked_again_where_it_is_wrong() {
 }
 
 #[test]
-fn progress_is_shown_while_it_goes_on() {
+fn progress_is_shown_during_a_call() {
     let machine = Machine::with_demo();
     let call = ["call", "demo/find_primes", "limit=1000", "pause_ms=30", "-y"];
     let mut session = Session::start(&machine, &call, &[]);
@@ -207,7 +211,7 @@ fn progress_is_shown_while_it_goes_on() {
 }
 
 #[test]
-fn colours_are_for_terminals_that_want_them() {
+fn colours_are_only_for_terminals_that_support_them() {
     let machine = Machine::with_demo();
     let painted = Session::start(&machine, &["list", "--connect"], &[]).end().1;
     assert!(painted.contains("\u{1b}[32mconnected\u{1b}[0m"), "{painted:?}");
@@ -217,7 +221,7 @@ fn colours_are_for_terminals_that_want_them() {
     }
 }
 
-/// A server whose every line from the host is written down.
+/// Adds a server whose input from the host is written to a file.
 fn machine_with_wire() -> Machine {
     let machine = Machine::new();
     let script = format!("tee wire | {MCP} demo --stdio");
@@ -240,9 +244,9 @@ fn ctrl_c_cancels_the_call_on_the_wire() {
 }
 
 #[test]
-fn a_second_ctrl_c_leaves_at_once_and_takes_every_child_along() {
+fn second_ctrl_c_exits_at_once_and_kills_every_child() {
     let machine = Machine::new();
-    // It does not end when its input does, and a signal does not impress it.
+    // It ignores the end of its input and SIGTERM.
     let mark = format!("8{}", std::process::id());
     let script = format!("trap '' TERM; {MCP} demo --stdio; sleep {mark} & wait; sleep {mark}");
     machine.run(["add", "--trust", "-s", "user", "demo", "--", "sh", "-c", &script]);
@@ -250,16 +254,16 @@ fn a_second_ctrl_c_leaves_at_once_and_takes_every_child_along() {
     let mut session = Session::start(&machine, &call, &[]);
     session.expect(" % ");
     session.type_in(CTRL_C);
-    session.expect("Ctrl-C again to leave at once");
+    session.expect("Ctrl-C again to exit at once");
     let begun = Instant::now();
     session.type_in(CTRL_C);
     assert_eq!(session.end().0, 130);
-    // A server may take four seconds to end in good order: nobody waited for that.
+    // A graceful shutdown of this server would take four seconds.
     assert!(begun.elapsed() < Duration::from_millis(3_500), "{:?}", begun.elapsed());
     assert_no_process(&mark);
 }
 
-/// No process has this word in its command line, or will soon not have.
+/// Asserts that no process has this word in its command line, now or shortly.
 fn assert_no_process(word: &str) {
     let begun = Instant::now();
     loop {
@@ -279,7 +283,7 @@ fn assert_no_process(word: &str) {
     }
 }
 
-/// A server in a few lines of shell, which sends the user to a page before it answers a call.
+/// A server in a few lines of shell that requests a URL elicitation before it answers a call.
 const SENDS_TO_A_PAGE: &str = r#"
 page=$1
 say() { printf '%s\n' "$1"; }
@@ -306,7 +310,7 @@ fn machine_with_bank(page: &str) -> Machine {
 }
 
 #[test]
-fn a_page_is_shown_with_where_it_leads_and_opened_by_nobody() {
+fn url_elicitation_shows_the_host_and_opens_no_browser() {
     let page = format!("https://bank.example.evil.example/pay?sum={}", "1".repeat(3_000));
     let machine = machine_with_bank(&page);
     for (typed, outcome) in [("y\n", "paid"), ("\n", "not paid")] {
@@ -317,16 +321,16 @@ fn a_page_is_shown_with_where_it_leads_and_opened_by_nobody() {
         session.expect("bank asks: Confirm it there");
         session.expect("open this page of bank.example.evil.example yourself:");
         session.expect(&page);
-        session.expect("done, or about to be? [y/N] ");
+        session.expect("continue? [y/N] ");
         session.type_in(typed);
         session.expect(outcome);
         assert_eq!(session.end().0, 0);
-        assert!(!marker.exists(), "nobody opened it but the user");
+        assert!(!marker.exists(), "no browser was started");
     }
 }
 
 #[test]
-fn a_page_that_leads_elsewhere_than_it_says_is_not_shown() {
+fn url_with_misleading_user_information_is_not_shown() {
     let machine = machine_with_bank("https://bank.example@evil.example/");
     let mut session = Session::start(&machine, &["call", "bank/pay"], &[]);
     session.expect("refused");
@@ -335,7 +339,7 @@ fn a_page_that_leads_elsewhere_than_it_says_is_not_shown() {
 }
 
 #[test]
-fn a_user_who_is_asked_can_leave() {
+fn elicitation_can_be_interrupted() {
     let machine = machine_with_wire();
     let mut session = Session::start(&machine, &["call", "demo/order_pizza"], &[]);
     session.expect("answer it? [Y/n]");

@@ -1,4 +1,4 @@
-//! A client that writes its messages by hand.
+//! A client that writes raw JSON-RPC messages.
 
 use std::{
     io::{BufRead, BufReader, Read, Write},
@@ -11,10 +11,10 @@ use serde_json::{Value, json};
 
 use crate::support::Machine;
 
-/// How long to wait for what is sure to come.
-const PATIENCE: Duration = Duration::from_secs(60);
+/// How long to wait for an expected message.
+const TIMEOUT: Duration = Duration::from_secs(60);
 
-/// What is written there, line by line, as it comes.
+/// Reads lines on a separate thread.
 pub(crate) fn lines(from: impl Read + Send + 'static) -> Receiver<String> {
     let (sender, lines) = mpsc::channel();
     std::thread::spawn(move || {
@@ -27,7 +27,7 @@ pub(crate) fn lines(from: impl Read + Send + 'static) -> Receiver<String> {
     lines
 }
 
-/// A gateway with a client that writes its messages by hand.
+/// A gateway with a client that writes raw messages.
 pub(crate) struct Gateway {
     child: Child,
     input: ChildStdin,
@@ -58,7 +58,7 @@ impl Gateway {
     }
 
     pub(crate) fn hear(&mut self) -> Value {
-        let line = self.output.recv_timeout(PATIENCE).expect("the gateway says nothing more");
+        let line = self.output.recv_timeout(TIMEOUT).expect("the gateway sends no more messages");
         serde_json::from_str(&line).unwrap_or_else(|_| panic!("the gateway said {line:?}"))
     }
 
@@ -93,10 +93,10 @@ impl Gateway {
         tools.iter().map(|tool| tool["name"].as_str().unwrap().to_owned()).collect()
     }
 
-    /// Waits until it has said this on stderr.
+    /// Waits until `wanted` appears on stderr.
     pub(crate) fn remarks(&self, wanted: &str) {
         let mut said = Vec::new();
-        while let Ok(line) = self.remarks.recv_timeout(PATIENCE) {
+        while let Ok(line) = self.remarks.recv_timeout(TIMEOUT) {
             if line.contains(wanted) {
                 return;
             }
@@ -105,7 +105,7 @@ impl Gateway {
         panic!("no {wanted:?} in {said:?}");
     }
 
-    /// The answer to a request that was begun.
+    /// Waits for the response to a request.
     pub(crate) fn answer(&mut self, id: u64) -> Value {
         self.hear_until(|message| message["id"] == id && message.get("method").is_none())
     }
@@ -116,12 +116,25 @@ impl Gateway {
         nix::sys::signal::kill(pid, signal).unwrap();
     }
 
-    /// Waits until it ends by itself.
+    /// Waits for the process to exit.
     pub(crate) fn ended(mut self) -> Option<i32> {
         self.child.wait().unwrap().code()
     }
 
-    /// Hangs up, and waits for a good end.
+    /// Waits for the process to exit. Kills it after `limit`.
+    #[cfg(unix)]
+    pub(crate) fn ended_within(mut self, limit: Duration) -> Option<i32> {
+        use nix::{sys::signal, unistd::Pid};
+        let pid = Pid::from_raw(self.child.id().try_into().unwrap());
+        let (sender, ended) = mpsc::channel();
+        std::thread::spawn(move || sender.send(self.child.wait().unwrap().code()));
+        ended.recv_timeout(limit).unwrap_or_else(|_| {
+            signal::kill(pid, signal::Signal::SIGKILL).unwrap();
+            panic!("it has not ended after {limit:?}")
+        })
+    }
+
+    /// Closes stdin, and waits for a graceful exit.
     pub(crate) fn end(self) {
         let Self { mut child, input, .. } = self;
         drop(input);

@@ -1,31 +1,32 @@
-//! Callers, the reading task and the link, in every order in which their threads can take turns.
+//! Loom model of callers, the reading task and the link, in every interleaving.
 //!
-//! [`Echo`] is the smallest link: whoever polls its inlet finds an answer to everything sent so far. A wake-up that gets
-//! lost leaves a thread asleep for good, which loom reports as a deadlock.
+//! [`Echo`] is a minimal link: polling its inlet yields a response to everything sent so far. A
+//! lost wake-up leaves a thread blocked forever, which loom reports as a deadlock.
 
 use std::{collections::VecDeque, time::Duration};
 
 use loom::{future::block_on, model::Builder, sync::Mutex as LoomMutex, thread};
 use mcp_jsonrpc::Response;
-use mcp_transport::{CloseReason, Diagnostics};
+use mcp_transport::diagnostics::{CloseReason, Diagnostics};
+use mcp_types::events::Decline;
 
 use super::*;
-use crate::handler::Decline;
+use crate::host::dispatch::Dispatch;
 
-/// What happens on a wire.
+/// The state of the simulated wire.
 #[derive(Default)]
 struct Wire {
     sent: VecDeque<Message>,
-    /// How many messages the other side has taken.
+    /// The number of messages the other side has received.
     taken: u64,
     tickets: u64,
-    /// Requests the other side has answered, and those it was told to drop.
+    /// The requests the other side has answered, and the number of cancellations it received.
     answered: Vec<RequestId>,
     cancelled: u64,
     is_closed: bool,
-    /// Callers that are.
+    /// The number of callers that have finished.
     done: usize,
-    /// Answers nothing.
+    /// Whether the other side never responds.
     is_mute: bool,
     reader: Option<Waker>,
 }
@@ -82,7 +83,7 @@ impl Inlet for Echo {
     ) -> Poll<Result<(), Box<CloseReport>>> {
         self.with(|wire| {
             if wire.is_closed {
-                // What was not taken is not delivered any more.
+                // Messages not received before the close are not delivered.
                 let report = CloseReport::new(CloseReason::Ended, wire.taken);
                 return Poll::Ready(Err(Box::new(report)));
             }
@@ -108,20 +109,20 @@ impl Inlet for Echo {
     }
 }
 
-/// A conversation, its reading task not yet polled.
-fn conversation(link: &Echo) -> (Arc<Shared>, Driver) {
+/// A session with an unpolled reading task.
+fn session(link: &Echo) -> (Arc<Shared>, Driver) {
     let (ended, _) = watch::channel(None);
     let outlet = Arc::new(link.clone());
     let shared = Arc::new(Shared { core: Mutex::default(), outlet, ended });
     let driver = Driver {
         shared: shared.clone(),
         inlet: Box::new(link.clone()),
-        dispatch: Dispatch::new(Arc::new(Decline), 4),
+        incoming: Dispatch::new(Arc::new(Decline), 4),
         sleep: None,
         batch: Vec::new(),
         wakes: Vec::new(),
         events: Vec::new(),
-        noise: Noise::default(),
+        noise: UnmatchedMessages::default(),
     };
     (shared, driver)
 }
@@ -137,9 +138,9 @@ fn asking(shared: &Arc<Shared>, nonce: u64) -> thread::JoinHandle<Result<u64, Fa
     thread::spawn(move || block_on(call(&shared, CallLimits::default(), nonce)))
 }
 
-/// Plays every order with at most this many turns taken away from a thread that could go on.
+/// Runs every interleaving with at most this many preemptions.
 fn every_order(preemptions: usize, play: impl Fn() + Sync + Send + 'static) {
-    // Timers want a runtime about them. Nobody turns its clock: what is due is due already.
+    // Timers need a runtime. Its clock never advances, so only deadlines that have already passed expire.
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
     let _entered = runtime.enter();
     let mut builder = Builder::new();
@@ -149,16 +150,16 @@ fn every_order(preemptions: usize, play: impl Fn() + Sync + Send + 'static) {
 }
 
 #[test]
-fn no_wake_up_is_lost_and_no_answer_crossed() {
+fn every_caller_is_woken_with_its_own_response() {
     every_order(2, || {
         let link = Echo::new(false);
-        let (shared, driver) = conversation(&link);
+        let (shared, driver) = session(&link);
         let callers = [11, 22].map(|nonce| {
             let (shared, link) = (shared.clone(), link.clone());
             thread::spawn(move || {
                 let answer = block_on(call(&shared, CallLimits::default(), nonce));
                 assert_eq!(answer, Ok(nonce));
-                // Whoever is done last closes.
+                // The last caller to finish closes the link.
                 let is_last = link.with(|wire| {
                     wire.done += 1;
                     wire.done == 2
@@ -170,15 +171,15 @@ fn no_wake_up_is_lost_and_no_answer_crossed() {
         });
         block_on(driver);
         callers.into_iter().for_each(|caller| caller.join().unwrap());
-        assert_eq!(shared.lock().peer.noise(), Noise::default());
+        assert_eq!(shared.lock().peer.noise(), UnmatchedMessages::default());
     });
 }
 
 #[test]
-fn a_call_dropped_as_its_answer_arrives_leaves_nothing_behind() {
+fn call_dropped_as_its_response_arrives_leaks_nothing() {
     every_order(3, || {
         let link = Echo::new(false);
-        let (shared, driver) = conversation(&link);
+        let (shared, driver) = session(&link);
         let reading = thread::spawn(move || block_on(driver));
         let answer = {
             let mut asked = Box::pin(call(&shared, CallLimits::default(), 7));
@@ -197,15 +198,15 @@ fn a_call_dropped_as_its_answer_arrives_leaves_nothing_behind() {
         let core = shared.lock();
         assert_eq!(core.peer.in_flight(), 0);
         let noise = core.peer.noise();
-        assert_eq!((noise.duplicate, noise.unknown), (0, 0), "a late answer is known as such");
+        assert_eq!((noise.duplicate, noise.unknown), (0, 0), "a late response is counted as late");
     });
 }
 
 #[test]
-fn a_call_that_meets_the_end_is_told_and_not_sent_is_no_lie() {
+fn call_during_close_fails_with_the_right_delivery() {
     every_order(3, || {
         let link = Echo::new(false);
-        let (shared, driver) = conversation(&link);
+        let (shared, driver) = session(&link);
         let reading = thread::spawn(move || block_on(driver));
         let asked = asking(&shared, 5);
         link.close();
@@ -222,10 +223,10 @@ fn a_call_that_meets_the_end_is_told_and_not_sent_is_no_lie() {
 }
 
 #[test]
-fn a_reading_task_that_is_dropped_takes_every_call_with_it() {
+fn dropped_reader_fails_every_call() {
     every_order(3, || {
         let link = Echo::new(true);
-        let (shared, mut driver) = conversation(&link);
+        let (shared, mut driver) = session(&link);
         let asked = asking(&shared, 5);
         block_on(poll_fn(|cx| {
             let _ = Pin::new(&mut driver).poll(cx);
@@ -238,10 +239,10 @@ fn a_reading_task_that_is_dropped_takes_every_call_with_it() {
 }
 
 #[test]
-fn a_deadline_earlier_than_the_readers_own_wakes_it() {
+fn earlier_deadline_wakes_the_reader() {
     every_order(3, || {
         let link = Echo::new(true);
-        let (shared, driver) = conversation(&link);
+        let (shared, driver) = session(&link);
         let reading = thread::spawn(move || block_on(driver));
         let mut limits = CallLimits::default();
         limits.total = Some(Duration::ZERO);
@@ -253,14 +254,14 @@ fn a_deadline_earlier_than_the_readers_own_wakes_it() {
 }
 
 #[test]
-fn a_cancellation_is_sent_once_for_what_was_sent_and_not_answered() {
+fn timed_out_call_is_cancelled_once() {
     every_order(3, || {
         let link = Echo::new(true);
-        let (shared, driver) = conversation(&link);
+        let (shared, driver) = session(&link);
         let reading = thread::spawn(move || block_on(driver));
         let mut limits = CallLimits::default();
         limits.total = Some(Duration::ZERO);
-        // Its time is up while it is on its way out, or before, or after.
+        // The timeout may expire before, during or after sending.
         let outcome = block_on(call(&shared, limits, 5));
         assert!(matches!(outcome, Err(Failure::TimedOut(_))), "{outcome:?}");
         drop(outcome);
@@ -268,7 +269,7 @@ fn a_cancellation_is_sent_once_for_what_was_sent_and_not_answered() {
             let waiting = |m: &&Message| matches!(m, Message::Notification(_));
             wire.cancelled + wire.sent.iter().filter(waiting).count() as u64
         };
-        // The reading task may still be about to send it.
+        // The reading task may not have sent the notification yet.
         let mut looks = 0;
         while link.with(|wire| told(wire)) == 0 && looks < 100 {
             looks += 1;

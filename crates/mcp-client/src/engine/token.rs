@@ -1,4 +1,4 @@
-//! Progress that outlives the request it was asked for with.
+//! Progress tokens that outlive the request that carried them.
 
 use std::{
     future::{Future, poll_fn},
@@ -11,21 +11,21 @@ use mcp_jsonrpc::{CallId, CallLimits, Failure, Progress};
 
 use super::{Shared, now, refused};
 
-/// A progress token that is good until it is dropped, whatever becomes of the requests that carry it.
+/// A progress token that is valid until dropped, independent of the requests that carry it.
 ///
-/// To the peer it is a call that is never sent: nothing but its number is used.
+/// For the peer it is a call that is never sent; only its id is used.
 pub(crate) struct Token<'a> {
     shared: &'a Shared,
     id: CallId,
-    /// The request that carried it last.
+    /// The last request that carried the token.
     carrier: Mutex<Option<CallId>>,
 }
 
 impl Shared {
-    /// A token for work that goes on after its request has been answered.
+    /// Creates a token for work that continues after its request has been answered.
     pub(crate) fn token(&self) -> Result<Token<'_>, Failure> {
         let mut limits = CallLimits::default();
-        // It waits for no answer, so an error without an id cannot be about it.
+        // It expects no response, so an error without an id must not be attributed to it.
         limits.held = true;
         let id = self.open(limits).map_err(refused)?;
         Ok(Token { shared: self, id, carrier: Mutex::default() })
@@ -33,13 +33,14 @@ impl Shared {
 }
 
 impl Token<'_> {
-    /// The token for a request about to be sent, which from now on is alive while there is progress.
+    /// Returns the token for a request about to be sent. From now on, progress resets the idle
+    /// timeout of that request.
     pub(crate) fn carried_by(&self, request: CallId) -> CallId {
         *self.carrier.lock().unwrap_or_else(PoisonError::into_inner) = Some(request);
         self.id
     }
 
-    /// Does `work`, and passes on what is reported for the token in the meantime.
+    /// Runs `work`, and forwards progress reported for the token in the meantime.
     pub(crate) async fn during<T>(
         &self,
         on_progress: impl Fn(Progress),
@@ -67,7 +68,7 @@ impl Token<'_> {
 
 impl Drop for Token<'_> {
     fn drop(&mut self) {
-        // Never sent, so there is nobody to tell.
+        // Never sent, so no cancellation is needed.
         self.shared.lock().peer.give_up(self.id);
     }
 }

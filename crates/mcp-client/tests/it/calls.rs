@@ -1,4 +1,4 @@
-//! What a request looks like on the wire, and what is read from its answer.
+//! Requests on the wire, and the parsing of their results.
 
 use std::{
     collections::BTreeMap,
@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-use mcp_client::{CallError, CallOptions, ClientOptions, Content, Delivery};
+use mcp_client::{CallError, CallOptions, ClientOptions, Content, Delivery, rpc::Failure};
 use mcp_jsonrpc::RawJson;
 use serde_json::json;
 use tokio::time::Instant;
@@ -18,7 +18,7 @@ const CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
 const INFO: &str = "io.modelcontextprotocol/clientInfo";
 
 #[tokio::test(start_paused = true)]
-async fn every_modern_request_says_who_asks_even_without_params() {
+async fn modern_requests_always_carry_client_metadata() {
     let host = Host::offering(|offered| offered.roots = true);
     let (client, mut server) = modern(host.options()).await;
     let (listing, ()) = tokio::join!(client.list_tools(), async {
@@ -51,9 +51,9 @@ async fn every_modern_request_says_who_asks_even_without_params() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_log_level_and_no_tasks_go_with_every_modern_request() {
+async fn log_level_and_disabled_tasks_are_sent_with_modern_requests() {
     let mut options = ClientOptions::default();
-    options.log_level = Some(mcp_client::LogLevel::Warning);
+    options.log_level = Some(mcp_client::types::LogLevel::Warning);
     options.follow_tasks = false;
     let (client, mut server) = modern(options).await;
     let (pong, ()) = tokio::join!(client.ping(), async {
@@ -67,7 +67,7 @@ async fn a_log_level_and_no_tasks_go_with_every_modern_request() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn legacy_requests_carry_no_metadata_but_the_token_of_a_call() {
+async fn legacy_requests_carry_only_a_progress_token() {
     let (client, mut server) = legacy(ClientOptions::default()).await;
     let (listing, ()) = tokio::join!(client.list_tools(), async {
         let list = server.request("tools/list").await;
@@ -88,7 +88,7 @@ async fn legacy_requests_carry_no_metadata_but_the_token_of_a_call() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn metadata_of_a_raw_request_is_merged_and_no_name_comes_twice() {
+async fn raw_request_metadata_is_merged_without_duplicates() {
     let (client, mut server) = modern(ClientOptions::default()).await;
     let mut options = CallOptions::default();
     options.meta.push(("tracestate".into(), raw(r#""b=2""#)));
@@ -105,7 +105,7 @@ async fn metadata_of_a_raw_request_is_merged_and_no_name_comes_twice() {
         let sent = params(&request);
         assert_eq!(sent["x"], json!([1, 2]));
         let meta = &sent["_meta"];
-        // Ours, because the connection depends on them; otherwise the closest to the call wins.
+        // These keep our values, because the session depends on them; otherwise the value closest to the call wins.
         assert_eq!(meta[VERSION], "2026-07-28");
         assert_eq!(meta["progressToken"], json!(request.id.as_integer()));
         assert_eq!(meta[INFO]["name"], "other");
@@ -131,7 +131,7 @@ async fn a_raw_request_without_params_is_still_modern() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_no_object_is_not_sent() {
+async fn params_and_arguments_must_be_objects() {
     let (client, mut server) = modern(ClientOptions::default()).await;
     let errors = [
         client.request("x", Some(raw("[1]")), CallOptions::default()).await.unwrap_err(),
@@ -183,7 +183,7 @@ async fn unknown_members_survive_a_round_trip() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn content_of_every_kind_is_read_wherever_its_type_stands() {
+async fn content_type_member_may_come_in_any_position() {
     let blocks = json!([
         {"type": "text", "text": "a\nb", "annotations": {"priority": 0.5}},
         {"text": "late \"type\"", "_meta": {"k": 1}, "x": [1], "type": "text"},
@@ -214,13 +214,13 @@ async fn content_of_every_kind_is_read_wherever_its_type_stands() {
     );
     assert_eq!(result.text(), "a\nb\nlate \"type\"");
     let mut written = serde_json::to_value(&result.content).unwrap();
-    // The one thing that is not kept: a member that is null where null means absent.
+    // The one exception: a null member is dropped where null means absent.
     written[5]["resource"]["blob"] = serde_json::Value::Null;
     assert_eq!(written, blocks);
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_wrong_shape_names_the_member_and_never_quotes_it() {
+async fn shape_error_names_the_member_without_quoting_it() {
     for (result, problem) in [
         (r#"{"content":"secret"}"#, "content: expected an array, found a string"),
         (r#"{"content":[{"type":"text"}]}"#, "content[0]: `text` is missing"),
@@ -243,7 +243,7 @@ async fn a_wrong_shape_names_the_member_and_never_quotes_it() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn one_unreadable_answer_costs_nobody_else() {
+async fn malformed_response_fails_only_its_own_call() {
     let (client, mut server) = modern(ClientOptions::default()).await;
     let (one, other, ()) =
         tokio::join!(client.call_tool("one", &()), client.call_tool("other", &()), async {
@@ -257,19 +257,19 @@ async fn one_unreadable_answer_costs_nobody_else() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_result_of_an_unknown_type_is_invalid_and_one_without_is_complete() {
+async fn unknown_result_type_is_invalid_and_missing_means_complete() {
     let error = returned(r#"{"resultType":"partial","content":[]}"#).await.unwrap_err();
-    assert!(matches!(error, CallError::Shape { .. }), "{error}");
+    assert!(matches!(error, CallError::Failed { failure: Failure::Malformed(_), .. }), "{error}");
     returned(r#"{"content":[]}"#).await.unwrap();
     returned(r#"{"resultType":null,"content":[]}"#).await.unwrap();
     returned(r#"{"content":[],"resultType":"complete"}"#).await.unwrap();
 
     let (client, mut server) = modern(ClientOptions::default()).await;
-    let target = mcp_client::CompletionTarget::Prompt("p");
+    let target = mcp_client::request::CompletionTarget::Prompt("p");
     let nothing = std::collections::BTreeMap::new();
     let (completion, task, ()) =
         tokio::join!(client.complete(target, "a", "", &nothing), client.task("t"), async {
-            // Neither may ask for input.
+            // Neither of these methods allows `input_required`.
             let complete = server.request("completion/complete").await;
             server.answer(&complete, r#"{"resultType":"input_required","requestState":"s"}"#);
             let get = server.request("tasks/get").await;
@@ -296,10 +296,10 @@ async fn a_legacy_result_may_have_members_with_modern_names() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn prompts_completions_and_reads_say_what_they_ask() {
+async fn prompt_completion_and_read_requests_have_the_right_params() {
     let (client, mut server) = modern(ClientOptions::default()).await;
     let arguments = [("lang".to_owned(), "de".to_owned())].into();
-    let target = mcp_client::CompletionTarget::Resource("file:///{path}");
+    let target = mcp_client::request::CompletionTarget::Resource("file:///{path}");
     let (prompt, completion, read, ()) = tokio::join!(
         client.get_prompt("greet", &arguments),
         client.complete(target, "path", "a", &arguments),
@@ -322,7 +322,7 @@ async fn prompts_completions_and_reads_say_what_they_ask() {
             assert_eq!(sent["context"], json!({"arguments": {"lang": "de"}}));
             server.answer(&complete, r#"{"completion":{"values":["a","ab"],"hasMore":true}}"#);
             let read = server.request("resources/read").await;
-            // Passed on as it is: nobody normalises it.
+            // Passed on unchanged: the URI is not normalized.
             assert_eq!(params(&read)["uri"], "file:///a b%20c");
             server.answer(
                 &read,
@@ -340,10 +340,10 @@ async fn prompts_completions_and_reads_say_what_they_ask() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn reads_prompts_and_completions_take_options_of_their_own() {
+async fn reads_prompts_and_completions_accept_call_options() {
     let (client, mut server) = modern(ClientOptions::default()).await;
     let nothing = BTreeMap::new();
-    let target = mcp_client::CompletionTarget::Prompt("greet");
+    let target = mcp_client::request::CompletionTarget::Prompt("greet");
     let heard = Arc::new(Mutex::new(Vec::new()));
     let options = || {
         let heard = heard.clone();
@@ -371,7 +371,10 @@ async fn reads_prompts_and_completions_take_options_of_their_own() {
     );
     assert_eq!(began.elapsed(), Duration::from_secs(3));
     for error in [prompt.unwrap_err(), completion.unwrap_err(), read.unwrap_err()] {
-        assert!(matches!(error, CallError::TimedOut { .. }), "{error}");
+        assert!(
+            matches!(error, CallError::Failed { failure: Failure::TimedOut(_), .. }),
+            "{error}"
+        );
     }
     assert_eq!(*heard.lock().unwrap(), [0.5, 0.5]);
 }
@@ -382,10 +385,10 @@ async fn a_read_sends_nothing_before_it_is_polled_and_is_cancelled_when_dropped(
     let mut read = client.read_resource("a:b");
     assert_eq!(server.unread().await, [""; 0]);
     let request = tokio::select! {
-        _ = &mut read => unreachable!("nobody answers"),
+        _ = &mut read => unreachable!("it ended without a response"),
         request = server.request("resources/read") => request,
     };
-    // Too late for other options: what is under way goes on.
+    // Options set after the first poll have no effect.
     let mut options = CallOptions::default();
     options.total_timeout = Some(Duration::from_millis(1));
     let mut read = read.with(options);
@@ -397,7 +400,7 @@ async fn a_read_sends_nothing_before_it_is_polled_and_is_cancelled_when_dropped(
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_read_without_contents_is_no_read() {
+async fn read_result_without_contents_is_invalid() {
     let (client, mut server) = modern(ClientOptions::default()).await;
     let (read, ()) = tokio::join!(client.read_resource("x"), async {
         let read = server.request("resources/read").await;
@@ -410,9 +413,9 @@ async fn a_read_without_contents_is_no_read() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_an_era_does_not_have_is_not_asked_for() {
+async fn methods_missing_in_an_era_are_not_sent() {
     let (client, mut server) = modern(ClientOptions::default()).await;
-    let error = client.set_log_level(mcp_client::LogLevel::Info).await.unwrap_err();
+    let error = client.set_log_level(mcp_client::types::LogLevel::Info).await.unwrap_err();
     assert!(matches!(error, CallError::Unsupported(_)), "{error}");
     client.roots_changed();
     assert_eq!(server.unread().await, [""; 0]);
@@ -426,15 +429,18 @@ async fn what_an_era_does_not_have_is_not_asked_for() {
     assert!(matches!(error, CallError::Unsupported(_)), "{error}");
     client.roots_changed();
     server.notification("notifications/roots/list_changed").await;
-    let (set, pong, ()) =
-        tokio::join!(client.set_log_level(mcp_client::LogLevel::Info), client.ping(), async {
+    let (set, pong, ()) = tokio::join!(
+        client.set_log_level(mcp_client::types::LogLevel::Info),
+        client.ping(),
+        async {
             let set = server.request("logging/setLevel").await;
             assert_eq!(params(&set), json!({"level": "info"}));
             server.answer(&set, "{}");
             let ping = server.request("ping").await;
             assert_eq!(ping.params, None);
             server.answer(&ping, "{}");
-        });
+        }
+    );
     set.unwrap();
     pong.unwrap();
 }

@@ -1,4 +1,4 @@
-//! Giving up: by dropping, by running out of time, and what progress has to do with it.
+//! Cancellation by dropping and by timeout, and the effect of progress on timeouts.
 
 use std::{
     future::Future as _,
@@ -8,7 +8,10 @@ use std::{
 };
 
 use futures::StreamExt as _;
-use mcp_client::{CallError, CallOptions, ClientOptions, Delivery, ProgressStream, ServerEvent};
+use mcp_client::{
+    CallError, CallOptions, ClientOptions, Delivery, ProgressStream, ServerEvent, rpc::Failure,
+};
+use mcp_jsonrpc::Refused;
 use serde_json::json;
 use tokio::time::Instant;
 
@@ -30,14 +33,14 @@ async fn dropping_a_call_cancels_it_once_and_its_late_answer_is_ignored() {
         let (client, mut server) =
             if is_modern { modern(host.options()).await } else { legacy(host.options()).await };
         let call = tokio::select! {
-            _ = client.call_tool("slow", &()) => unreachable!("nobody answers"),
+            _ = client.call_tool("slow", &()) => unreachable!("it ended without a response"),
             call = server.request("tools/call") => call,
         };
         let cancelled = server.notification("notifications/cancelled").await;
         assert_eq!(told(&cancelled)["requestId"], json!(call.id.as_integer()));
         server.answer(&call, DONE);
         server.progress(&call, 1.0);
-        // The connection lives, and nothing of it is heard.
+        // The session continues, and no event is reported.
         let (pong, ()) = tokio::join!(client.ping(), async {
             let method = if is_modern { "server/discover" } else { "ping" };
             let ping = server.request(method).await;
@@ -54,7 +57,7 @@ async fn a_call_that_was_answered_is_not_cancelled() {
     let (client, mut server) = modern(ClientOptions::default()).await;
     let mut call = std::future::IntoFuture::into_future(client.call_tool("quick", &()));
     tokio::select! {
-        _ = &mut call => unreachable!("nobody answers yet"),
+        _ = &mut call => unreachable!("it ended before the response"),
         request = server.request("tools/call") => server.answer(&request, DONE),
     }
     settled().await;
@@ -63,7 +66,7 @@ async fn a_call_that_was_answered_is_not_cancelled() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn silence_ends_a_call_tells_the_server_and_names_both_limits() {
+async fn idle_timeout_cancels_the_call_and_names_both_limits() {
     let (client, mut server) = modern(ClientOptions::default()).await;
     let began = Instant::now();
     let (result, call) = tokio::join!(client.call_tool("slow", &()), async {
@@ -79,14 +82,14 @@ async fn silence_ends_a_call_tells_the_server_and_names_both_limits() {
     );
     assert_eq!(error.delivery(), Delivery::Unknown);
     assert_eq!(began.elapsed().as_secs(), 120);
-    // Too late, and of no consequence.
+    // Ignored: the response is late.
     server.answer(&call, DONE);
     assert_eq!(server.unread().await, [""; 0]);
     assert!(!client.is_closed());
 }
 
 #[tokio::test(start_paused = true)]
-async fn progress_extends_the_limit_for_silence_but_not_the_one_in_all() {
+async fn progress_extends_the_idle_timeout_but_not_the_total() {
     let (client, mut server) = modern(ClientOptions::default()).await;
     let began = Instant::now();
     let (result, ()) = tokio::join!(client.call_tool("slow", &()).with(limits(10, 25)), async {
@@ -98,12 +101,15 @@ async fn progress_extends_the_limit_for_silence_but_not_the_one_in_all() {
         server.notification("notifications/cancelled").await;
     });
     let error = result.unwrap_err();
-    assert!(matches!(error, CallError::TimedOut { timeout, .. } if timeout.in_total), "{error}");
+    assert!(
+        matches!(error, CallError::Failed { failure: Failure::TimedOut(timeout), .. } if timeout.in_total),
+        "{error}"
+    );
     assert_eq!(began.elapsed().as_secs(), 25);
 }
 
 #[tokio::test(start_paused = true)]
-async fn progress_is_heard_by_the_stream_the_handler_and_nobody_else() {
+async fn progress_reaches_only_its_call_and_the_handler() {
     let host = Host::default();
     let (client, mut server) = modern(host.options()).await;
     let mut options = CallOptions::default();
@@ -116,7 +122,7 @@ async fn progress_is_heard_by_the_stream_the_handler_and_nobody_else() {
             let token = &params(&call)["_meta"]["progressToken"];
             for params in [
                 format!(r#"{{"progressToken":{token},"progress":0.5}}"#),
-                // Not ours, and not even a number.
+                // Tokens of another request, and one that is not a number.
                 format!(r#"{{"progressToken":"{token}","progress":0.6}}"#),
                 r#"{"progressToken":999,"progress":0.7}"#.to_owned(),
                 format!(r#"{{"progressToken":{token},"progress":"most"}}"#),
@@ -147,19 +153,22 @@ async fn progress_is_heard_by_the_stream_the_handler_and_nobody_else() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_quick_request_has_a_limit_of_its_own() {
+async fn quick_request_uses_the_request_timeout() {
     let (client, mut server) = modern(ClientOptions::default()).await;
     let began = Instant::now();
     let (listing, ()) = tokio::join!(client.list_tools(), async {
         server.request("tools/list").await;
         server.notification("notifications/cancelled").await;
     });
-    assert!(matches!(listing.unwrap_err(), CallError::TimedOut { method: "tools/list", .. }));
+    assert!(matches!(
+        listing.unwrap_err(),
+        CallError::Failed { method: Some("tools/list"), failure: Failure::TimedOut(_), .. }
+    ));
     assert_eq!(began.elapsed().as_secs(), 15);
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_shorter_limit_that_comes_later_is_kept() {
+async fn later_call_with_shorter_timeout_expires_first() {
     let (client, mut server) = modern(ClientOptions::default()).await;
     let order = Arc::new(Mutex::new(Vec::new()));
     let call = |name: &'static str, seconds| {
@@ -178,17 +187,17 @@ async fn a_shorter_limit_that_comes_later_is_kept() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_server_that_does_not_read_holds_up_its_callers_within_their_limits() {
+async fn blocked_server_delays_callers_until_their_timeout() {
     let (client, mut server) = modern(ClientOptions::default()).await;
-    // As many as the link keeps for a server that does not read, and some more.
+    // More than the link queues for a server that does not read.
     let calls = (0..1_100)
         .map(|_| async { client.call_tool("t", &()).with(limits(5, 5)).await.unwrap_err() });
     let errors = futures::future::join_all(calls).await;
     let unsent = errors.iter().filter(|error| error.delivery() == Delivery::NotSent).count();
     assert_eq!(unsent, 1_100 - 1_024);
     let error = errors.iter().find(|error| error.delivery() == Delivery::NotSent).unwrap();
-    assert!(error.to_string().starts_with("the server does not read what it is sent"), "{error}");
-    // Once it reads again, all is well.
+    assert!(error.to_string().starts_with("the server does not read its input"), "{error}");
+    // Calls succeed once the server reads again.
     assert_eq!(server.unread().await.len(), 2 * 1_024);
     let (pong, ()) = tokio::join!(client.ping(), async {
         let ping = server.request("server/discover").await;
@@ -198,7 +207,7 @@ async fn a_server_that_does_not_read_holds_up_its_callers_within_their_limits() 
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_caller_that_waited_for_room_gets_it() {
+async fn blocked_caller_proceeds_when_the_queue_drains() {
     let (client, mut server) = modern(ClientOptions::default()).await;
     let calls = futures::future::join_all(
         (0..3_000).map(|_| async { client.call_tool("t", &()).await.map(|result| result.text()) }),
@@ -213,13 +222,22 @@ async fn a_caller_that_waited_for_room_gets_it() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn there_are_only_so_many_calls_at_once() {
+async fn concurrent_client_calls_are_bounded() {
     let (client, mut server) = modern(ClientOptions::default()).await;
     let mut waiting: Vec<_> = (0..65_536).map(|_| Box::pin(client.ping())).collect();
     let mut cx = Context::from_waker(Waker::noop());
     assert!(waiting.iter_mut().all(|call| call.as_mut().poll(&mut cx).is_pending()));
     let error = client.ping().await.unwrap_err();
-    assert!(matches!(error, CallError::TooManyCalls { limit: 65_536 }), "{error}");
+    assert!(
+        matches!(
+            error,
+            CallError::Failed {
+                failure: Failure::Refused(Refused::TooManyCalls { limit: 65_536 }),
+                ..
+            }
+        ),
+        "{error}"
+    );
     assert_eq!(error.delivery(), Delivery::NotSent);
     drop(waiting);
     server.unread().await;
@@ -231,7 +249,7 @@ async fn there_are_only_so_many_calls_at_once() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_server_that_waits_for_our_user_is_not_silent() {
+async fn idle_timeout_does_not_expire_while_the_user_is_asked() {
     let mut host = Host::offering(|offered| offered.elicitation_form = true);
     host.takes = Duration::from_secs(300);
     let (client, mut server) = legacy(host.options()).await;
@@ -244,7 +262,7 @@ async fn a_server_that_waits_for_our_user_is_not_silent() {
     });
     result.unwrap();
 
-    // But nobody waits for ever.
+    // The total timeout still applies.
     host.is_away = true;
     let (client, mut server) = legacy(host.options()).await;
     let began = Instant::now();
@@ -253,6 +271,8 @@ async fn a_server_that_waits_for_our_user_is_not_silent() {
         server.ask("q", "elicitation/create", r#"{"message":"When?"}"#);
         server.notification("notifications/cancelled").await;
     });
-    assert!(matches!(result.unwrap_err(), CallError::TimedOut { timeout, .. } if timeout.in_total));
+    assert!(
+        matches!(result.unwrap_err(), CallError::Failed { failure: Failure::TimedOut(timeout), .. } if timeout.in_total)
+    );
     assert_eq!(began.elapsed().as_secs(), 600);
 }

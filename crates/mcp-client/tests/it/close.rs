@@ -1,13 +1,15 @@
-//! How conversations end.
+//! How sessions end.
 
-use mcp_client::{CallError, CallOptions, ClientOptions, Delivery, ErrorClass};
+use mcp_client::{
+    CallError, CallOptions, ClientOptions, Delivery, diagnostics::ErrorClass, rpc::Failure,
+};
 use mcp_jsonrpc::{ErrorObject, Message, Response};
-use mcp_transport::{CloseReason, InProcess};
+use mcp_transport::{InProcess, diagnostics::CloseReason};
 
 use crate::support::{LARGEST, legacy, modern, params, settled, soon};
 
 #[tokio::test(start_paused = true)]
-async fn when_the_server_dies_every_call_fails_at_once_with_what_became_of_it() {
+async fn server_exit_fails_every_call_with_its_delivery() {
     let (client, mut server) = modern(ClientOptions::default()).await;
     let calls = futures::future::join_all(
         (0..5).map(|_| async { client.call_tool("t", &()).await.unwrap_err() }),
@@ -37,7 +39,7 @@ async fn when_the_server_dies_every_call_fails_at_once_with_what_became_of_it() 
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_was_never_read_is_known_not_to_have_been_delivered() {
+async fn unread_request_is_reported_as_not_delivered() {
     let (client, server) = modern(ClientOptions::default()).await;
     let (error, ()) =
         tokio::join!(async { client.call_tool("t", &()).await.unwrap_err() }, async {
@@ -48,7 +50,7 @@ async fn what_was_never_read_is_known_not_to_have_been_delivered() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_answer_that_arrived_before_the_end_still_counts() {
+async fn response_received_before_the_end_is_returned() {
     let (client, mut server) = modern(ClientOptions::default()).await;
     let (result, ()) = tokio::join!(client.call_tool("t", &()), async move {
         let call = server.request("tools/call").await;
@@ -59,7 +61,7 @@ async fn an_answer_that_arrived_before_the_end_still_counts() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn closing_ends_the_link_and_fails_what_waits() {
+async fn close_ends_the_link_and_fails_pending_calls() {
     let (client, mut server) = modern(ClientOptions::default()).await;
     let (error, report, ()) = tokio::join!(
         async { client.call_tool("t", &()).await.unwrap_err() },
@@ -75,11 +77,14 @@ async fn closing_ends_the_link_and_fails_what_waits() {
     assert_eq!(error.delivery(), Delivery::Unknown);
     assert_eq!(report.reason, CloseReason::Requested);
     assert!(client.is_closed());
-    assert!(matches!(client.ping().await.unwrap_err(), CallError::Closed { .. }));
+    assert!(matches!(
+        client.ping().await.unwrap_err(),
+        CallError::Failed { failure: Failure::Closed(_), .. }
+    ));
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_last_clone_takes_the_link_with_it() {
+async fn dropping_the_last_clone_closes_the_link() {
     let (client, mut server) = modern(ClientOptions::default()).await;
     let clone = client.clone();
     drop(client);
@@ -93,7 +98,7 @@ async fn the_last_clone_takes_the_link_with_it() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_oversized_answer_fails_only_its_own_call() {
+async fn oversized_client_response_fails_only_its_own_call() {
     let (client, mut server) = modern(ClientOptions::default()).await;
     let (large, small, ()) =
         tokio::join!(client.call_tool("large", &()), client.call_tool("small", &()), async {
@@ -114,15 +119,15 @@ async fn an_oversized_answer_fails_only_its_own_call() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_error_without_an_id_is_about_the_only_call_there_is() {
+async fn error_without_id_fails_the_only_pending_call() {
     let (client, mut server) = modern(ClientOptions::default()).await;
     let complaint = || {
         let error = ErrorObject::new(-32700, "what?");
         Message::Response(Response { id: None, outcome: Err(error) })
     };
-    // A subscription that is held open is not what it can be about.
+    // The error cannot be about a subscription, which is held open.
     let (subscription, ()) = tokio::join!(
-        client.listen(mcp_client::ListenFilter::lists()),
+        client.listen(mcp_client::request::ListenFilter::lists()),
         async {
             let listen = server.request("subscriptions/listen").await;
             server.tell(
@@ -139,9 +144,11 @@ async fn an_error_without_an_id_is_about_the_only_call_there_is() {
         server.request("tools/call").await;
         server.send(complaint());
     });
-    assert!(matches!(result.unwrap_err(), CallError::Rejected(error) if error.code == -32700));
+    assert!(
+        matches!(result.unwrap_err(), CallError::Failed { failure: Failure::Rejected(error), .. } if error.code == -32700)
+    );
 
-    // With two calls in flight nobody can tell.
+    // With two calls in flight, the error cannot be attributed.
     let (one, other, ()) =
         tokio::join!(client.call_tool("a", &()), client.call_tool("b", &()), async {
             let one = server.request("tools/call").await;
@@ -155,7 +162,7 @@ async fn an_error_without_an_id_is_about_the_only_call_there_is() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn answers_nobody_waits_for_are_ignored() {
+async fn unmatched_client_responses_are_ignored() {
     let (client, mut server) = legacy(ClientOptions::default()).await;
     let (result, ()) = tokio::join!(client.call_tool("t", &()), async {
         let call = server.request("tools/call").await;
@@ -178,7 +185,7 @@ async fn answers_nobody_waits_for_are_ignored() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_server_in_this_process_is_a_server_like_any_other() {
+async fn in_process_server_works_like_any_other() {
     let server = InProcess::new(|link| {
         Box::pin(async move {
             let mut batch = Vec::new();

@@ -1,4 +1,4 @@
-//! What legacy servers ask of their host, and what hosts hear.
+//! Requests of legacy servers to their host, and events.
 
 use std::sync::{Arc, Condvar, Mutex};
 
@@ -21,7 +21,7 @@ fn everything() -> Host {
     host
 }
 
-/// What a host says to one request: the result, or the error's code.
+/// The host's response to one request: the result, or the error's code.
 async fn asked(host: &Host, method: &'static str, params: &str) -> Result<Value, i64> {
     let (_client, mut server) = legacy(host.options()).await;
     server.ask("q-1", method, params);
@@ -29,7 +29,7 @@ async fn asked(host: &Host, method: &'static str, params: &str) -> Result<Value,
 }
 
 #[tokio::test(start_paused = true)]
-async fn forms_are_filled_in_with_what_the_user_left_alone() {
+async fn accepted_form_gets_defaults_for_missing_fields() {
     let params = r#"{"message":"Who?","requestedSchema":{"type":"object","properties":{
         "name":{"type":"string","default":"nobody"},"age":{"type":"integer","default":7},
         "tags":{"type":"array","default":["a"]},"note":{"type":"string"}}}}"#;
@@ -38,7 +38,7 @@ async fn forms_are_filled_in_with_what_the_user_left_alone() {
         answer,
         Ok(json!({"action": "accept", "content": {"name": "Ada", "age": 7, "tags": ["a"]}}))
     );
-    // A yes without a word is a form left alone.
+    // Accepting without content submits the defaults.
     let mut host = everything();
     host.answer = Some(ElicitResult::accept_url());
     assert_eq!(
@@ -64,7 +64,7 @@ async fn only_an_accepted_form_has_content() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_was_not_offered_is_refused_with_the_right_code() {
+async fn undeclared_request_is_rejected_with_the_right_code() {
     let forms = Host::offering(|offered| offered.elicitation_form = true);
     let url = r#"{"mode":"url","message":"m","url":"https://x/"}"#;
     assert_eq!(asked(&forms, "elicitation/create", url).await, Err(-32602));
@@ -83,7 +83,7 @@ async fn what_was_not_offered_is_refused_with_the_right_code() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_page_nobody_should_be_sent_to_is_refused_before_anybody_sees_it() {
+async fn unsafe_elicitation_url_is_rejected_before_the_handler() {
     let host = everything();
     for url in [r#""javascript:alert(1)""#, r#""https://a@b/""#, r#""https://a/\u001b[2J""#, "null"]
     {
@@ -110,7 +110,7 @@ async fn sampling_runs_or_is_refused_by_the_user() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn tool_results_that_do_not_fit_their_uses_are_refused() {
+async fn sampling_tool_results_must_match_their_uses() {
     let mut host = everything();
     host.offered.sampling_tools = true;
     let using =
@@ -122,7 +122,7 @@ async fn tool_results_that_do_not_fit_their_uses_are_refused() {
             ),
             true,
         ),
-        // Something else between the results, a result too few, one too many.
+        // Other content between the results, a missing result, an additional one.
         (
             format!(
                 r#"[{using},{{"role":"user","content":[{{"type":"tool_result","toolUseId":"1","content":[]}},{{"type":"text","text":"x"}}]}}]"#
@@ -143,7 +143,7 @@ async fn tool_results_that_do_not_fit_their_uses_are_refused() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn roots_are_named_and_unknown_requests_refused() {
+async fn roots_are_listed_and_unknown_requests_rejected() {
     assert_eq!(
         asked(&everything(), "roots/list", "{}").await,
         Ok(json!({"roots": [{"uri": "file:///workplace"}]}))
@@ -163,7 +163,7 @@ async fn ping_is_answered_while_a_handler_is_busy() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_cancelled_question_is_taken_from_the_handler_and_not_answered() {
+async fn cancelled_server_request_is_dropped_without_a_response() {
     let asking = Arc::new(());
     let (_client, mut server) = {
         let mut options = ClientOptions::default();
@@ -178,7 +178,7 @@ async fn a_cancelled_question_is_taken_from_the_handler_and_not_answered() {
     assert_eq!(Arc::strong_count(&asking), 2);
 }
 
-/// Asks for ever, holding something meanwhile.
+/// A handler that never responds, and holds a value meanwhile.
 struct Holding(Arc<()>);
 
 impl Handler for Holding {
@@ -197,7 +197,7 @@ impl Handler for Holding {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_handler_that_panics_still_gives_an_answer() {
+async fn panicking_handler_returns_an_error() {
     struct Panics;
     impl Handler for Panics {
         fn capabilities(&self) -> ClientCapabilities {
@@ -212,17 +212,17 @@ async fn a_handler_that_panics_still_gives_an_answer() {
     let (_client, mut server) = legacy(options).await;
     server.ask(7, "elicitation/create", r#"{"message":"m"}"#);
     assert_eq!(server.answer_to(7).await.unwrap_err().code, -32603);
-    // And its id is free again.
+    // The id can be used again.
     server.ask(7, "ping", "{}");
     server.answer_to(7).await.unwrap();
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_modern_server_that_asks_by_itself_is_never_answered() {
+async fn requests_of_a_modern_server_are_ignored() {
     let (_client, mut server) = modern(everything().options()).await;
     server.ask(7, "ping", "{}");
     server.ask(8, "roots/list", "{}");
-    // Not even to say that it is too much, or that an id is taken.
+    // No error response either, for too many requests or for a duplicate id.
     for id in 0..70 {
         server.ask(id, "elicitation/create", r#"{"message":"m"}"#);
         server.ask(id, "elicitation/create", r#"{"message":"m"}"#);
@@ -231,7 +231,7 @@ async fn a_modern_server_that_asks_by_itself_is_never_answered() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_legacy_server_that_asks_too_much_at_once_is_told() {
+async fn legacy_server_with_too_many_requests_gets_errors() {
     let mut host = everything();
     host.is_away = true;
     let (_client, mut server) = legacy(host.options()).await;
@@ -244,7 +244,7 @@ async fn a_legacy_server_that_asks_too_much_at_once_is_told() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn everything_a_server_tells_is_heard_in_order() {
+async fn notifications_are_delivered_in_order() {
     let host = Host::default();
     let (_client, server) = legacy(host.options()).await;
     server.tell("notifications/tools/list_changed", "{}");
@@ -259,7 +259,7 @@ async fn everything_a_server_tells_is_heard_in_order() {
     assert_eq!(heard[0], ServerEvent::ToolsChanged);
     assert!(matches!(&heard[1], ServerEvent::Log(log) if log.data.as_ref().unwrap().is_null()));
     assert_eq!(heard[2], ServerEvent::ResourceUpdated { uri: "a:b".into() });
-    // What does not look as it should is passed on as it is.
+    // Malformed notifications are passed on unchanged.
     assert!(matches!(&heard[3], ServerEvent::Other(told) if told.method.ends_with("updated")));
     assert_eq!(heard[4], ServerEvent::ElicitationComplete { elicitation_id: "e".into() });
     assert!(matches!(&heard[5], ServerEvent::TaskUpdated(task) if task.task_id == "t"));
@@ -267,7 +267,7 @@ async fn everything_a_server_tells_is_heard_in_order() {
     assert_eq!(heard.len(), 7);
 }
 
-/// Hears nothing until it is let go.
+/// A handler that blocks on events until it is released.
 #[derive(Default)]
 struct Slow {
     heard: Mutex<Vec<ServerEvent>>,
@@ -286,7 +286,7 @@ impl Handler for Slow {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_slow_handler_is_told_how_many_it_missed_and_holds_up_nobody() {
+async fn slow_handler_gets_the_count_of_missed_events() {
     let slow = Arc::new(Slow::default());
     let mut options = ClientOptions::default();
     options.handler = slow.clone();
@@ -295,7 +295,7 @@ async fn a_slow_handler_is_told_how_many_it_missed_and_holds_up_nobody() {
     for _ in 0..1_000 {
         server.tell("notifications/tools/list_changed", "{}");
     }
-    // The second answer comes after everything that came with the first.
+    // The second response arrives after all notifications sent with the first.
     for _ in 0..2 {
         let (pong, ()) = tokio::join!(client.ping(), async {
             let ping = server.request("ping").await;
@@ -305,7 +305,7 @@ async fn a_slow_handler_is_told_how_many_it_missed_and_holds_up_nobody() {
     }
     *slow.is_open.lock().unwrap() = true;
     slow.opened.notify_all();
-    let missed = crate::support::soon("the count of what was missed", async {
+    let missed = crate::support::soon("the number of missed events", async {
         loop {
             if let Some(ServerEvent::Missed(missed)) = slow.heard.lock().unwrap().last() {
                 return *missed;
@@ -320,7 +320,7 @@ async fn a_slow_handler_is_told_how_many_it_missed_and_holds_up_nobody() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_handler_that_panics_once_hears_again() {
+async fn handler_receives_events_after_a_panic() {
     #[derive(Default)]
     struct Once(Mutex<u32>);
     impl Handler for Once {

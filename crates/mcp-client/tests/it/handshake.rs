@@ -1,12 +1,14 @@
-//! Finding out what a server speaks, on real links.
+//! Negotiation of the revision, over real links.
 
 use std::time::Duration;
 
-use mcp_client::{Client, ClientOptions, Era, EraChoice, ErrorClass, HandshakeError};
+use mcp_client::{
+    Client, ClientOptions, EraChoice, HandshakeError, diagnostics::ErrorClass, types::Era,
+};
 
 use crate::support::{DISCOVERED, Server, initialized, outcome, params, settled, wire};
 
-/// Connects while `serve` plays the first server, and tells what came of it.
+/// Connects while `serve` plays the first server, and returns both outcomes.
 async fn connect<T, F: Future<Output = T>>(
     options: ClientOptions,
     serve: impl FnOnce(Server) -> F,
@@ -30,7 +32,7 @@ fn remembering(era: Era) -> ClientOptions {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_modern_server_is_asked_once_and_then_known() {
+async fn modern_server_is_probed_once_and_remembered() {
     let (wire, mut servers) = wire();
     let options = ClientOptions::default();
     let remembered = options.remembered.clone();
@@ -48,12 +50,12 @@ async fn a_modern_server_is_asked_once_and_then_known() {
     assert_eq!(client.server().info.as_ref().unwrap().name, "scripted");
     assert!(client.server().capabilities.tools.as_ref().unwrap().list_changed);
     assert_eq!(remembered.get(), Some(Era::Modern));
-    // Nothing opens a modern conversation.
+    // Modern clients send no `initialized` notification.
     assert_eq!(server.unread().await, [""; 0]);
 }
 
 #[tokio::test(start_paused = true)]
-async fn identity_in_the_place_where_drafts_had_it_is_found() {
+async fn server_info_of_draft_revisions_is_read() {
     let (wire, mut servers) = wire();
     let (client, _server) = tokio::join!(Client::connect(&wire, ClientOptions::default()), async {
         let mut server = servers.next().await;
@@ -71,7 +73,7 @@ async fn identity_in_the_place_where_drafts_had_it_is_found() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn any_answer_that_proves_nothing_modern_leads_to_initialize() {
+async fn non_modern_probe_response_leads_to_initialize() {
     for code in [-32601, -32602, -32600, -32000, -32001, -32004] {
         let version = connect(ClientOptions::default(), async |mut server: Server| {
             let probe = server.request("server/discover").await;
@@ -91,7 +93,7 @@ async fn any_answer_that_proves_nothing_modern_leads_to_initialize() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_server_that_keeps_silent_is_legacy_and_its_late_answer_is_ignored() {
+async fn silent_server_is_legacy_and_its_late_response_ignored() {
     let version = connect(ClientOptions::default(), async |mut server: Server| {
         let probe = server.request("server/discover").await;
         let initialize = server.request("initialize").await;
@@ -101,7 +103,7 @@ async fn a_server_that_keeps_silent_is_legacy_and_its_late_answer_is_ignored() {
         assert_eq!(sent.get("_meta"), None);
         server.answer(&probe, DISCOVERED);
         server.answer(&initialize, &initialized("2025-03-26"));
-        // Not even the probe is cancelled: the next thing is the end of the handshake.
+        // The probe is not cancelled: the next message completes the handshake.
         server.notification("notifications/initialized").await;
         server
     });
@@ -109,7 +111,7 @@ async fn a_server_that_keeps_silent_is_legacy_and_its_late_answer_is_ignored() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_refused_version_is_asked_again_with_a_new_id_and_never_initialized() {
+async fn rejected_version_is_probed_again_with_a_new_id() {
     let version = connect(ClientOptions::default(), async |mut server: Server| {
         let first = server.request("server/discover").await;
         server.refuse_with(&first, -32022, r#"{"supported":["2026-07-28"],"requested":"x"}"#);
@@ -122,7 +124,7 @@ async fn a_refused_version_is_asked_again_with_a_new_id_and_never_initialized() 
 }
 
 #[tokio::test(start_paused = true)]
-async fn versions_nobody_shares_are_named() {
+async fn unsupported_versions_are_named_in_the_error() {
     let error = connect(ClientOptions::default(), async |mut server: Server| {
         let probe = server.request("server/discover").await;
         server.refuse_with(&probe, -32022, r#"{"supported":["2099-01-01","2098-01-01"]}"#);
@@ -130,18 +132,18 @@ async fn versions_nobody_shares_are_named() {
     });
     assert_eq!(
         error.await,
-        "the server speaks only 2099-01-01, 2098-01-01, which this client does not"
+        "the server supports only 2099-01-01, 2098-01-01, which this client does not"
     );
     let error = connect(pinned(EraChoice::Legacy), async |mut server: Server| {
         let initialize = server.request("initialize").await;
         server.answer(&initialize, &initialized("1999-12-31"));
         server
     });
-    assert_eq!(error.await, "the server speaks only 1999-12-31, which this client does not");
+    assert_eq!(error.await, "the server supports only 1999-12-31, which this client does not");
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_server_that_dies_of_the_probe_gets_a_fresh_link() {
+async fn server_that_exits_on_the_probe_gets_a_new_link() {
     let (wire, mut servers) = wire();
     let options = ClientOptions::default();
     let remembered = options.remembered.clone();
@@ -159,7 +161,7 @@ async fn a_server_that_dies_of_the_probe_gets_a_fresh_link() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_server_that_dies_again_is_not_started_a_third_time() {
+async fn server_that_exits_twice_is_not_restarted() {
     let (wire, mut servers) = wire();
     let (client, ()) = tokio::join!(Client::connect(&wire, ClientOptions::default()), async {
         servers.next().await.request("server/discover").await;
@@ -182,7 +184,7 @@ async fn pinned_to_legacy_never_probes() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn pinned_to_modern_fails_loudly() {
+async fn pinned_to_modern_fails_with_an_error() {
     let error = connect(pinned(EraChoice::Modern), async |mut server: Server| {
         let probe = server.request("server/discover").await;
         server.refuse(&probe, -32601, "no such method");
@@ -196,7 +198,7 @@ async fn pinned_to_modern_fails_loudly() {
     });
     assert_eq!(
         error.await,
-        "the server does not speak 2026-07-28, and this connection is pinned to it"
+        "the server does not support 2026-07-28, which this connection requires"
     );
 }
 
@@ -221,7 +223,7 @@ async fn a_remembered_legacy_server_is_not_probed() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_server_that_became_modern_is_found_out_whatever_it_says_to_initialize() {
+async fn server_upgraded_to_modern_is_detected() {
     for code in [-32601, -32602, -32600, -32022] {
         let options = remembering(Era::Legacy);
         let remembered = options.remembered.clone();
@@ -237,7 +239,7 @@ async fn a_server_that_became_modern_is_found_out_whatever_it_says_to_initialize
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_modern_server_too_slow_for_the_probe_is_asked_again() {
+async fn slow_modern_server_is_probed_again() {
     let version = connect(ClientOptions::default(), async |mut server: Server| {
         server.request("server/discover").await;
         let initialize = server.request("initialize").await;
@@ -249,7 +251,7 @@ async fn a_modern_server_too_slow_for_the_probe_is_asked_again() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_server_that_became_legacy_is_found_out_even_if_it_keeps_silent() {
+async fn server_downgraded_to_legacy_is_detected() {
     let options = remembering(Era::Modern);
     let remembered = options.remembered.clone();
     let version = connect(options, async |mut server: Server| {
@@ -262,7 +264,7 @@ async fn a_server_that_became_legacy_is_found_out_even_if_it_keeps_silent() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_memory_that_led_nowhere_is_forgotten() {
+async fn failed_handshake_clears_the_remembered_era() {
     let options = remembering(Era::Legacy);
     let remembered = options.remembered.clone();
     let error = connect(options, async |mut server: Server| {
@@ -273,7 +275,7 @@ async fn a_memory_that_led_nowhere_is_forgotten() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn silence_names_the_phase_and_the_limit() {
+async fn handshake_timeout_names_the_phase_and_the_limit() {
     let (wire, mut servers) = wire();
     let began = tokio::time::Instant::now();
     let (client, mut server) =
@@ -287,17 +289,18 @@ async fn silence_names_the_phase_and_the_limit() {
     assert_eq!(error.to_string(), "no answer to `initialize` within 15s");
     assert_eq!(error.class(), ErrorClass::Transient);
     assert_eq!(began.elapsed().as_secs(), 15);
-    // Above all no cancellation: `initialize` must not be cancelled.
+    // The specification forbids cancelling `initialize`:
+    // <https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/cancellation>
     assert_eq!(server.unread().await, [""; 0]);
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_dropped_attempt_leaves_nothing_and_cancels_nothing() {
+async fn dropped_handshake_closes_the_link_without_cancellation() {
     let (wire, mut servers) = wire();
     let options = pinned(EraChoice::Legacy);
     let mut attempt = Box::pin(Client::connect(&wire, options));
     let mut server = tokio::select! {
-        _ = &mut attempt => unreachable!("nobody answers"),
+        _ = &mut attempt => unreachable!("it ended without a response"),
         mut server = servers.next() => { server.request("initialize").await; server }
     };
     drop(attempt);
@@ -307,7 +310,7 @@ async fn a_dropped_attempt_leaves_nothing_and_cancels_nothing() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_unreadable_handshake_names_the_member() {
+async fn malformed_handshake_response_names_the_member() {
     let error = connect(pinned(EraChoice::Legacy), async |mut server: Server| {
         let initialize = server.request("initialize").await;
         server

@@ -1,9 +1,11 @@
-//! Hearing of changes, in both eras.
+//! Subscriptions to changes, in both eras.
 
 use std::time::Duration;
 
 use futures::{FutureExt as _, StreamExt as _};
-use mcp_client::{CallError, ClientOptions, ListenFilter, ServerEvent, Subscription};
+use mcp_client::{
+    CallError, ClientOptions, ServerEvent, Subscription, request::ListenFilter, rpc::Failure,
+};
 use mcp_jsonrpc::Request;
 use serde_json::json;
 
@@ -32,7 +34,7 @@ fn changed(server: &Server, id: &str) {
     );
 }
 
-/// A modern client with one subscription, its server, and the request that is held open.
+/// A modern client with one subscription, its server, and the open listen request.
 async fn listening(host: &Host) -> (mcp_client::Client, Server, Subscription, Request) {
     let (client, mut server) = modern(host.options()).await;
     let (subscription, listen) = tokio::join!(client.listen(filter()), async {
@@ -44,7 +46,7 @@ async fn listening(host: &Host) -> (mcp_client::Client, Server, Subscription, Re
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_subscription_knows_what_was_agreed_to_and_never_times_out() {
+async fn subscription_exposes_the_agreed_filter_and_never_times_out() {
     let host = Host::default();
     let (_client, server, mut subscription, listen) = listening(&host).await;
     let sent = params(&listen);
@@ -70,14 +72,14 @@ async fn events_go_to_the_subscription_they_name_and_to_no_other() {
     let (client, mut server, mut one, first) = listening(&host).await;
     let (other, second) = tokio::join!(client.listen(ListenFilter::lists()), async {
         let second = server.request("subscriptions/listen").await;
-        // The acknowledgement of one and the events of another may cross.
+        // The acknowledgement of one subscription may arrive after events of another.
         changed(&server, &first.id.to_string());
         acknowledge(&server, &second, r#"{"toolsListChanged":true}"#);
         second
     });
     let mut other = other.unwrap();
     assert_eq!(one.next().await, Some(ServerEvent::ToolsChanged));
-    // `1` is not `"1"`, and nobody else's number is ours.
+    // The id `1` differs from `"1"`, and ids of other requests do not match.
     changed(&server, &format!("\"{}\"", second.id));
     changed(&server, "999");
     settled().await;
@@ -89,7 +91,7 @@ async fn events_go_to_the_subscription_they_name_and_to_no_other() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_server_may_end_a_subscription_by_a_result_a_cancellation_or_by_going_away() {
+async fn subscription_ends_by_result_cancellation_or_disconnect() {
     for way in ["result", "cancelled", "close"] {
         let (_client, server, mut subscription, listen) = listening(&Host::default()).await;
         changed(&server, &listen.id.to_string());
@@ -101,7 +103,7 @@ async fn a_server_may_end_a_subscription_by_a_result_a_cancellation_or_by_going_
             }
             _ => drop(server),
         }
-        // What came before the end is heard before it.
+        // Events sent before the end are delivered first.
         assert_eq!(subscription.next().await, Some(ServerEvent::ToolsChanged), "{way}");
         assert_eq!(subscription.next().await, None, "{way}");
         assert_eq!(subscription.next().await, None, "{way}");
@@ -118,7 +120,7 @@ async fn dropping_a_subscription_cancels_it_once() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_subscription_nobody_acknowledges_fails_and_is_taken_back() {
+async fn unacknowledged_subscription_fails_and_is_cancelled() {
     let (client, mut server) = modern(ClientOptions::default()).await;
     let (subscription, ()) = tokio::join!(client.listen(filter()), async {
         server.request("subscriptions/listen").await;
@@ -132,11 +134,14 @@ async fn a_subscription_nobody_acknowledges_fails_and_is_taken_back() {
         let listen = server.request("subscriptions/listen").await;
         server.refuse(&listen, -32601, "no such method");
     });
-    assert!(matches!(subscription.unwrap_err(), CallError::Rejected(_)));
+    assert!(matches!(
+        subscription.unwrap_err(),
+        CallError::Failed { failure: Failure::Rejected(_), .. }
+    ));
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_subscriber_that_lags_is_told_how_many_it_missed() {
+async fn slow_subscriber_gets_the_count_of_missed_events() {
     let (_client, server, subscription, listen) = listening(&Host::default()).await;
     for _ in 0..300 {
         changed(&server, &listen.id.to_string());
@@ -147,7 +152,7 @@ async fn a_subscriber_that_lags_is_told_how_many_it_missed() {
     assert_eq!(events.last(), Some(&ServerEvent::Missed(44)));
 }
 
-/// Subscribes to resources one by one, as legacy servers want it.
+/// Subscribes to resources one by one, as legacy servers require.
 async fn subscribed(
     client: &mcp_client::Client,
     server: &mut Server,
@@ -170,7 +175,7 @@ fn updated(server: &Server, uri: &str) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_legacy_subscription_hears_what_it_asked_for() {
+async fn legacy_subscription_receives_matching_updates() {
     let (client, mut server) = legacy(ClientOptions::default()).await;
     let mut subscription = subscribed(&client, &mut server, &["file:///a", "file:///b/"]).await;
     assert!(subscription.acknowledged().tools);
@@ -205,7 +210,7 @@ async fn two_legacy_subscriptions_to_one_resource_do_not_end_each_other() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_legacy_subscription_that_fails_halfway_takes_back_only_what_it_did() {
+async fn partially_failed_legacy_subscription_is_rolled_back() {
     let (client, mut server) = legacy(ClientOptions::default()).await;
     let mut filter = ListenFilter::default();
     filter.resource_uris = vec!["a:1".into(), "a:2".into(), "a:3".into()];
@@ -215,13 +220,16 @@ async fn a_legacy_subscription_that_fails_halfway_takes_back_only_what_it_did() 
         let second = server.request("resources/subscribe").await;
         server.refuse(&second, -32602, "no such resource");
     });
-    assert!(matches!(subscription.unwrap_err(), CallError::Rejected(_)));
+    assert!(matches!(
+        subscription.unwrap_err(),
+        CallError::Failed { failure: Failure::Rejected(_), .. }
+    ));
     assert_eq!(params(&server.request("resources/unsubscribe").await), json!({"uri": "a:1"}));
     assert_eq!(server.unread().await, [""; 0]);
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_server_that_offers_no_subscriptions_is_not_bothered() {
+async fn server_without_subscriptions_gets_no_subscribe_requests() {
     let (wire, mut servers) = crate::support::wire();
     let mut options = ClientOptions::default();
     options.era = mcp_client::EraChoice::Legacy;
@@ -241,7 +249,7 @@ async fn a_server_that_offers_no_subscriptions_is_not_bothered() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_subscription_does_not_keep_a_connection_that_nobody_else_holds() {
+async fn subscription_does_not_keep_the_session_open() {
     let (client, mut server) = legacy(ClientOptions::default()).await;
     let mut subscription = subscribed(&client, &mut server, &["a:1"]).await;
     drop(client);

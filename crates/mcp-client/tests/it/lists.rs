@@ -1,13 +1,20 @@
-//! Lists in pages.
+//! Paginated lists.
 
 use std::time::Duration;
 
-use mcp_client::{CacheScope, CallError, ClientOptions, Listing, Tool};
+use mcp_client::{
+    CallError, ClientOptions,
+    rpc::Failure,
+    types::{
+        Tool,
+        lists::{CacheScope, Listing},
+    },
+};
 use serde_json::Value;
 
 use crate::support::{Server, legacy, modern, params};
 
-/// Lists tools while the server answers each cursor it gets (`Value::Null` for none) with a page.
+/// Lists tools while the server returns a page for each cursor (`Value::Null` for none).
 async fn listed(
     options: ClientOptions,
     answer: impl Fn(&Value, usize) -> Result<String, i64>,
@@ -16,7 +23,7 @@ async fn listed(
     let mut cursors = Vec::new();
     let listing = tokio::select! {
         listing = client.list_tools() => listing,
-        () = serve(&mut server, &mut cursors, answer) => unreachable!("it serves for ever"),
+        () = serve(&mut server, &mut cursors, answer) => unreachable!("the server never stops"),
     };
     (listing, cursors)
 }
@@ -36,7 +43,7 @@ async fn serve(
     }
 }
 
-#[expect(clippy::unnecessary_wraps, reason = "an answer like those that are refusals")]
+#[expect(clippy::unnecessary_wraps, reason = "the same type as pages that are errors")]
 fn page(names: &[&str], next: Option<&str>) -> Result<String, i64> {
     let tools: Vec<_> = names.iter().map(|name| format!(r#"{{"name":"{name}"}}"#)).collect();
     let next = next.map(|next| format!(r#","nextCursor":"{next}""#)).unwrap_or_default();
@@ -62,7 +69,7 @@ async fn a_list_is_fetched_to_its_end_and_an_empty_cursor_is_not_the_end() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_cursor_that_comes_twice_ends_the_list() {
+async fn repeated_cursor_ends_the_list() {
     let (listing, cursors) =
         listed(ClientOptions::default(), |_, _| page(&["again"], Some("round"))).await;
     let listing = listing.unwrap();
@@ -71,7 +78,7 @@ async fn a_cursor_that_comes_twice_ends_the_list() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn pages_and_entries_have_a_cap() {
+async fn pages_and_entries_are_bounded() {
     let mut options = ClientOptions::default();
     options.max_pages = 3;
     let (listing, cursors) = listed(options, |_, n| page(&["x"], Some(&n.to_string()))).await;
@@ -85,7 +92,7 @@ async fn pages_and_entries_have_a_cap() {
     let listing = listing.unwrap();
     assert_eq!((names(&listing).as_str(), listing.truncated, cursors.len()), ("a b a", true, 2));
 
-    // What cannot be read counts too, or a server could fill our memory with it.
+    // Invalid entries count too, or a server could exhaust our memory with them.
     let (listing, cursors) = listed(options.clone(), |_, n| {
         Ok(format!(r#"{{"tools":[{{}},{{}},{{"name":"a"}},{{}}],"nextCursor":"{n}"}}"#))
     })
@@ -94,13 +101,13 @@ async fn pages_and_entries_have_a_cap() {
     assert!(listing.items.len() + listing.rejected.len() <= 3, "{listing:?}");
     assert_eq!((listing.truncated, cursors.len()), (true, 1));
 
-    // Exactly as many as fit is not too many.
+    // A list of exactly the maximum length is not truncated.
     let (listing, _) = listed(options, |_, _| page(&["a", "b", "c"], None)).await;
     assert!(!listing.unwrap().truncated);
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_cursor_that_went_bad_starts_the_list_over_once() {
+async fn invalid_cursor_restarts_the_list_once() {
     let (listing, cursors) =
         listed(ClientOptions::default(), |cursor, n| match (cursor.as_str(), n) {
             (None, _) => page(&["a"], Some("next")),
@@ -116,17 +123,19 @@ async fn a_cursor_that_went_bad_starts_the_list_over_once() {
         Some(_) => Err(-32602),
     })
     .await;
-    assert!(matches!(listing.unwrap_err(), CallError::Rejected(error) if error.code == -32602));
+    assert!(
+        matches!(listing.unwrap_err(), CallError::Failed { failure: Failure::Rejected(error), .. } if error.code == -32602)
+    );
     assert_eq!(cursors.len(), 4);
 
-    // Without a cursor there is nothing that could have gone bad.
+    // A request without a cursor is not retried.
     let (listing, cursors) = listed(ClientOptions::default(), |_, _| Err(-32602)).await;
     listing.unwrap_err();
     assert_eq!(cursors.len(), 1);
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_entry_that_cannot_be_read_costs_only_itself() {
+async fn invalid_list_entry_is_rejected_alone() {
     let (listing, _) = listed(ClientOptions::default(), |_, _| {
         Ok(r#"{"tools":[{"name":"a"},{"name":"b","title":7},7,{"description":"c"},{"name":"d"}]}"#
             .into())
@@ -150,14 +159,12 @@ async fn an_entry_that_cannot_be_read_costs_only_itself() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_page_that_is_none_names_what_is_wrong_with_it() {
+async fn invalid_page_error_names_the_problem() {
     for (page, problem) in [
-        ("{}", "`tools` is missing"),
-        (r#"{"tools":{}}"#, "tools: expected an array, found an object"),
         (r#"{"tools":[],"nextCursor":7}"#, "nextCursor: expected a string, found a number"),
         (
             r#"{"tools":[],"resultType":"input_required","requestState":"s"}"#,
-            "`resultType` is not one this method may have",
+            "unexpected `resultType` for this method",
         ),
     ] {
         let (listing, _) = listed(ClientOptions::default(), |_, _| Ok(page.into())).await;
@@ -165,6 +172,33 @@ async fn a_page_that_is_none_names_what_is_wrong_with_it() {
             listing.unwrap_err().to_string(),
             format!("unreadable answer to `tools/list`: {problem}")
         );
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn result_without_an_array_is_an_empty_list_with_a_problem() {
+    for (page, problem) in [
+        ("{}", "`tools` is missing"),
+        (r#"{"tools":null}"#, "tools: expected an array, found null"),
+        (r#"{"tools":{"name":"a"},"nextCursor":"n"}"#, "tools: expected an array, found an object"),
+        ("[]", "expected an object, found an array"),
+    ] {
+        let (listing, cursors) = listed(ClientOptions::default(), |_, _| Ok(page.into())).await;
+        let listing = listing.unwrap();
+        assert!(listing.items.is_empty() && cursors.len() == 1, "{page}");
+        assert_eq!(listing.problem.unwrap().to_string(), problem);
+    }
+    let (listing, _) = listed(ClientOptions::default(), |_, _| page(&[], None)).await;
+    assert!(listing.unwrap().problem.is_none());
+}
+
+#[tokio::test(start_paused = true)]
+async fn missing_input_schema_defaults_to_any_object() {
+    for tool in [r#"{"name":"a"}"#, r#"{"name":"a","inputSchema":null}"#] {
+        let page = format!(r#"{{"tools":[{tool}]}}"#);
+        let (listing, _) = listed(ClientOptions::default(), |_, _| Ok(page.clone())).await;
+        let schema = &listing.unwrap().items[0].input_schema;
+        assert_eq!(schema.as_str(), r#"{"type":"object","properties":{}}"#);
     }
 }
 
@@ -208,7 +242,7 @@ async fn freshness_is_that_of_the_shortest_page_and_the_strictest_scope() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_other_lists_have_their_own_names() {
+async fn all_lists_use_their_own_method_and_member() {
     let (client, mut server) = legacy(ClientOptions::default()).await;
     let (resources, templates, prompts, ()) = tokio::join!(
         client.list_resources(),

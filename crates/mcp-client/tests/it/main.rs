@@ -1,6 +1,6 @@
 //! The client against scripted servers, over in-process links and on a paused clock.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
+#![expect(clippy::unwrap_used, reason = "a failed assumption fails the test")]
 
 mod calls;
 mod cancel;
@@ -12,5 +12,6 @@ mod lists;
 mod rounds;
 #[cfg(feature = "skills")]
 mod skills;
+mod spans;
 mod support;
 mod tasks;

@@ -1,8 +1,8 @@
-//! Calls that a server answers with questions first.
+//! Calls that a server answers with input requests first.
 
 use std::time::Duration;
 
-use mcp_client::{CallError, CallOptions, ClientOptions, ElicitResult};
+use mcp_client::{CallError, CallOptions, ClientOptions, ElicitResult, rpc::Failure};
 use serde_json::json;
 use tokio::time::Instant;
 
@@ -23,7 +23,7 @@ fn willing() -> Host {
 }
 
 #[tokio::test(start_paused = true)]
-async fn questions_are_answered_and_the_state_goes_back_byte_for_byte() {
+async fn input_requests_are_answered_and_state_returned_unchanged() {
     let host = willing();
     let (client, mut server) = modern(host.options()).await;
     let state = r#""{\"a\":1} \u00e9\/ \n  ""#;
@@ -46,7 +46,7 @@ async fn questions_are_answered_and_the_state_goes_back_byte_for_byte() {
         assert_eq!(sent["_meta"]["progressToken"], json!(second.id.as_integer()));
         let text = second.params.as_ref().unwrap().as_str();
         assert!(text.contains(&format!(r#""requestState":{state}"#)), "{text}");
-        // Bare results: no envelope, no `resultType`.
+        // Plain results: no envelope, no `resultType`.
         let responses = &sent["inputResponses"];
         assert_eq!(
             responses["who"],
@@ -54,7 +54,7 @@ async fn questions_are_answered_and_the_state_goes_back_byte_for_byte() {
         );
         assert_eq!(responses["where"], json!({"roots": [{"uri": "file:///workplace"}]}));
         assert_eq!(responses["model"]["content"]["text"], "hello");
-        // A round without state: nothing of the last one may linger.
+        // A round without state: the state of the last round must not be sent.
         server.answer(
             &second,
             &format!(r#"{{"resultType":"input_required","inputRequests":{{"again":{ASK_NAME}}}}}"#),
@@ -70,7 +70,7 @@ async fn questions_are_answered_and_the_state_goes_back_byte_for_byte() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn prompts_and_reads_may_ask_too_and_such_a_read_is_not_to_be_kept() {
+async fn prompts_and_reads_support_rounds_and_such_reads_are_not_cached() {
     let (client, mut server) = modern(willing().options()).await;
     let nothing = std::collections::BTreeMap::new();
     let asks = format!(r#"{{"resultType":"input_required","inputRequests":{{"k":{ASK_NAME}}}}}"#);
@@ -92,7 +92,7 @@ async fn prompts_and_reads_may_ask_too_and_such_a_read_is_not_to_be_kept() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn parallel_calls_keep_their_answers_apart() {
+async fn parallel_calls_keep_their_rounds_separate() {
     let (client, mut server) = modern(willing().options()).await;
     let (one, other, ()) =
         tokio::join!(client.call_tool("one", &()), client.call_tool("other", &()), async {
@@ -121,7 +121,7 @@ async fn parallel_calls_keep_their_answers_apart() {
     other.unwrap();
 }
 
-/// Calls a tool that once asks for `requests`.
+/// Calls a tool that requests `requests` once.
 async fn asked_for(host: &Host, requests: &str) -> Result<String, CallError> {
     let (client, mut server) = modern(host.options()).await;
     let (result, ()) = tokio::join!(
@@ -149,7 +149,7 @@ async fn asked_for(host: &Host, requests: &str) -> Result<String, CallError> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_was_never_offered_fails_the_call_and_nobody_is_asked() {
+async fn undeclared_input_request_fails_the_call_without_asking() {
     let host = willing();
     for (requests, what) in [
         (
@@ -171,7 +171,7 @@ async fn what_was_never_offered_fails_the_call_and_nobody_is_asked() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_user_who_declines_still_answers_and_a_host_that_refuses_ends_the_call() {
+async fn declined_form_is_sent_but_host_refusal_fails_the_call() {
     let mut host = willing();
     host.answer = None;
     let requests = format!(r#"{{"k":{ASK_NAME}}}"#);
@@ -182,7 +182,7 @@ async fn a_user_who_declines_still_answers_and_a_host_that_refuses_ends_the_call
 }
 
 #[tokio::test(start_paused = true)]
-async fn questions_that_make_no_sense_name_their_place() {
+async fn invalid_input_requests_are_reported_with_their_path() {
     for (requests, problem) in [
         (r#"{"k":{}}"#, "inputRequests.k: `method` is missing"),
         ("[]", "inputRequests: expected an object"),
@@ -197,17 +197,20 @@ async fn questions_that_make_no_sense_name_their_place() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn neither_questions_nor_state_is_invalid() {
+async fn input_required_without_requests_or_state_is_invalid() {
     let (client, mut server) = modern(willing().options()).await;
     let (result, ()) = tokio::join!(client.call_tool("t", &()), async {
         let call = server.request("tools/call").await;
         server.answer(&call, r#"{"resultType":"input_required","requestState":null}"#);
     });
-    assert!(matches!(result.unwrap_err(), CallError::Shape { .. }));
+    assert!(matches!(
+        result.unwrap_err(),
+        CallError::Failed { failure: Failure::Malformed(_), .. }
+    ));
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_server_that_keeps_asking_is_stopped() {
+async fn too_many_rounds_fail_the_call() {
     let mut options = willing().options();
     options.max_rounds = 3;
     let (client, mut server) = modern(options).await;
@@ -230,7 +233,7 @@ async fn a_server_that_keeps_asking_is_stopped() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_state_without_questions_is_retried_more_and_more_slowly() {
+async fn state_without_requests_is_retried_with_backoff() {
     let (client, mut server) = modern(ClientOptions::default()).await;
     let (result, waits) = tokio::join!(client.call_tool("t", &()), async {
         let mut waits = Vec::new();
@@ -240,7 +243,7 @@ async fn a_state_without_questions_is_retried_more_and_more_slowly() {
             assert_eq!(sent.get("inputResponses"), None);
             assert_eq!(sent.get("requestState").is_some(), round > 0);
             let asked = Instant::now();
-            // No questions at all and an empty set of them are the same.
+            // Absent and empty `inputRequests` mean the same.
             let none = if round % 2 == 0 { "" } else { r#","inputRequests":{}"# };
             server.answer(
                 &call,
@@ -259,7 +262,7 @@ async fn a_state_without_questions_is_retried_more_and_more_slowly() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn all_rounds_share_one_limit_and_so_does_the_user() {
+async fn all_rounds_share_one_total_timeout() {
     let (client, mut server) = modern(ClientOptions::default()).await;
     let mut options = CallOptions::default();
     options.total_timeout = Some(Duration::from_secs(10));
@@ -293,11 +296,11 @@ async fn all_rounds_share_one_limit_and_so_does_the_user() {
             &format!(r#"{{"resultType":"input_required","inputRequests":{{"k":{ASK_NAME}}}}}"#),
         );
     });
-    assert!(matches!(result.unwrap_err(), CallError::TimedOut { .. }));
+    assert!(matches!(result.unwrap_err(), CallError::Failed { failure: Failure::TimedOut(_), .. }));
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_legacy_server_sends_the_user_to_pages_first() {
+async fn legacy_url_elicitation_error_is_handled_before_a_retry() {
     let mut host = Host::offering(|offered| offered.elicitation_url = true);
     host.answer = Some(ElicitResult::accept_url());
     let pages = r#"{"elicitations":[{"mode":"url","message":"m","url":"https://a/","elicitationId":"1"},
@@ -313,7 +316,7 @@ async fn a_legacy_server_sends_the_user_to_pages_first() {
     result.unwrap();
     assert_eq!(host.asked(), ["https://a/", "https://b/"]);
 
-    // A user who does not want to, and a host that never offered to ask.
+    // A user who declines, and a host without the capability.
     let mut unwilling = host.clone();
     unwilling.answer = None;
     for host in [unwilling, Host::default()] {
@@ -322,7 +325,9 @@ async fn a_legacy_server_sends_the_user_to_pages_first() {
             let call = server.request("tools/call").await;
             server.refuse_with(&call, -32042, pages);
         });
-        assert!(matches!(result.unwrap_err(), CallError::Rejected(error) if error.code == -32042));
+        assert!(
+            matches!(result.unwrap_err(), CallError::Failed { failure: Failure::Rejected(error), .. } if error.code == -32042)
+        );
         assert_eq!(server.unread().await, [""; 0]);
     }
 }

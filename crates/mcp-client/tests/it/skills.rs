@@ -1,8 +1,13 @@
-//! Skills: listed without being read, and handed out only if they are what was listed.
+//! Skills: listed without being read, and loaded only if they match their list entry.
 
 use std::fmt::Write as _;
 
-use mcp_client::{CallError, Client, ClientOptions, ErrorClass, Skill, SkillError, SkillResources};
+use mcp_client::{
+    CallError, Client, ClientOptions,
+    diagnostics::ErrorClass,
+    rpc::Failure,
+    skills::{Skill, SkillError, SkillResources},
+};
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
@@ -11,7 +16,7 @@ use crate::support::{DISCOVERED, Server, initialized, params, raw, settled, wire
 const URI: &str = "skill://pdf-processing/SKILL.md";
 const FORMS: &str = "skill://pdf-processing/references/FORMS.md";
 const TEXT: &str = "---\nname: pdf-processing\ndescription: Extract, fill, and assemble PDF documents\n---\n\nSkill body.\n";
-/// As `sha256sum` has it, so that not everything here comes out of one crate.
+/// Computed with `sha256sum`, to be independent of the crate under test.
 const TEXT_DIGEST: &str = "sha256:a6d5f1f48af94923633d597c756194482fe5d48f74e49eb54bc9ee7c4902d5ba";
 const SUPPORTING: &str = "Supporting content – naïve.\n";
 
@@ -26,7 +31,7 @@ fn file(uri: &str, bytes: &[u8]) -> Value {
     json!({"uri": uri, "digest": digest(bytes), "size": bytes.len()})
 }
 
-/// The entry of a skill whose `SKILL.md` is `text`, whatever its front matter says.
+/// The list entry of a skill with the `SKILL.md` `text`. Its front matter is fixed.
 fn entry(text: &str) -> Value {
     json!({
         "uri": URI,
@@ -42,7 +47,7 @@ fn skill(entry: &Value) -> Skill {
     raw(&entry.to_string()).decode().unwrap()
 }
 
-/// A client and a modern server with this among its capabilities.
+/// A client, and a modern server that declares this extension.
 async fn connected(extension: &str, options: ClientOptions) -> (Client, Server) {
     let discovered =
         DISCOVERED.replace(r#""extensions":{"#, &format!(r#""extensions":{{{extension}"#));
@@ -62,7 +67,7 @@ async fn with_skills() -> (Client, Server) {
     connected(DECLARED, ClientOptions::default()).await
 }
 
-/// Answers one read with these contents, and checks that nothing else was asked for.
+/// Answers one read with these contents, and checks that nothing else was requested.
 async fn serve(server: &mut Server, uri: &str, contents: &Value) {
     let read = server.request("resources/read").await;
     assert_eq!(params(&read)["uri"], uri);
@@ -74,7 +79,7 @@ fn text(uri: &str, text: &str) -> Value {
     json!([{"uri": uri, "mimeType": "text/markdown", "text": text}])
 }
 
-/// Loads a skill with this entry from a server that has this `SKILL.md`. The body, or the error.
+/// Loads a skill with this entry from a server with this `SKILL.md`. Returns the body or the error.
 async fn loaded(entry: &Value, contents: &Value) -> String {
     let (client, mut server) = with_skills().await;
     let skill = skill(entry);
@@ -83,7 +88,7 @@ async fn loaded(entry: &Value, contents: &Value) -> String {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_list_of_skills_is_all_that_is_fetched() {
+async fn listing_skills_reads_no_files() {
     let (client, mut server) = with_skills().await;
     let (listing, ()) = tokio::join!(client.list_skills(), async {
         let first = server.request("skills/list").await;
@@ -104,15 +109,15 @@ async fn a_list_of_skills_is_all_that_is_fetched() {
     assert_eq!(first.resources.listed()[1].size, 31);
     assert_eq!(second.resources, SkillResources::Dynamic);
     assert_eq!(second.frontmatter.extra.get("license").unwrap().as_str(), r#""MIT""#);
-    // Not a file is read ahead of need, however long one waits.
+    // No file is prefetched.
     settled().await;
     assert_eq!(server.unread().await, [""; 0]);
-    // What was read can be kept, and is the same when it comes back.
+    // An entry survives a round trip through JSON.
     assert_eq!(raw(&serde_json::to_string(second).unwrap()).decode::<Skill>().unwrap(), *second);
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_entry_that_makes_no_sense_costs_only_itself() {
+async fn invalid_skill_entry_is_rejected_alone() {
     let wrong = [
         ("resources", json!(null)),
         ("resources", json!("static")),
@@ -146,7 +151,7 @@ async fn an_entry_that_makes_no_sense_costs_only_itself() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn only_a_server_that_declared_skills_is_asked_for_them() {
+async fn skills_are_requested_only_if_declared() {
     for extension in
         ["", r#""io.modelcontextprotocol/skills":null,"#, r#""com.example/skills":{},"#]
     {
@@ -156,7 +161,7 @@ async fn only_a_server_that_declared_skills_is_asked_for_them() {
         assert_eq!(error.to_string(), "the server does not support skills");
         assert_eq!(server.unread().await, [""; 0]);
     }
-    // Servers of the legacy era may have them too.
+    // Legacy servers may declare skills too.
     let capable = initialized("2025-11-25")
         .replace(r#""logging":{}"#, r#""extensions":{"io.modelcontextprotocol/skills":{}}"#);
     let mut options = ClientOptions::default();
@@ -178,7 +183,7 @@ async fn only_a_server_that_declared_skills_is_asked_for_them() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_skill_that_is_what_was_listed_is_loaded_whole() {
+async fn verified_skill_is_loaded() {
     let (client, mut server) = with_skills().await;
     let mut entry = entry(TEXT);
     entry["resources"][0]["digest"] = json!(TEXT_DIGEST);
@@ -187,13 +192,13 @@ async fn a_skill_that_is_what_was_listed_is_loaded_whole() {
     let (whole, ()) = tokio::join!(client.load_skill(&skill), serve(&mut server, URI, &contents));
     let whole = whole.unwrap();
     assert_eq!((whole.text(), whole.body()), (TEXT, "\nSkill body.\n"));
-    // Bytes are bytes, however they travel.
+    // A `blob` is verified like text.
     let blob = json!([{"uri": URI, "blob": base64(TEXT.as_bytes())}]);
     assert_eq!(loaded(&entry, &blob).await, "\nSkill body.\n");
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_skill_that_is_not_what_was_listed_is_refused_and_nothing_else_is_read() {
+async fn skill_that_differs_from_its_entry_is_rejected() {
     let longer = format!("{TEXT}more");
     let shorter = &TEXT[..TEXT.len() - 1];
     let other = TEXT.replace("Skill body.", "Evil body!!");
@@ -203,15 +208,15 @@ async fn a_skill_that_is_not_what_was_listed_is_refused_and_nothing_else_is_read
     for (listed, served, expected) in [
         (TEXT, longer.as_str(), "the file has 101 bytes where 97 were listed"),
         (TEXT, shorter, "the file has 96 bytes where 97 were listed"),
-        (TEXT, &other, "the file is not the one that was listed"),
-        // Size and digest are right, and it is another skill all the same.
-        (&lying, &lying, "the field `description` of the front matter is not as it was listed"),
+        (TEXT, &other, "the file's digest differs from the listed one"),
+        // Size and digest match, but the front matter differs.
+        (&lying, &lying, "the field `description` of the front matter differs from the listed one"),
         (
             &granting,
             &granting,
-            "the field `allowed-tools` of the front matter is not as it was listed",
+            "the field `allowed-tools` of the front matter differs from the listed one",
         ),
-        (&nameless, &nameless, "the field `name` of the front matter is not as it was listed"),
+        (&nameless, &nameless, "the field `name` of the front matter differs from the listed one"),
         ("body", "body", "`SKILL.md` does not begin with front matter"),
     ] {
         assert_eq!(loaded(&entry(listed), &text(URI, served)).await, expected);
@@ -223,7 +228,7 @@ async fn a_skill_that_is_not_what_was_listed_is_refused_and_nothing_else_is_read
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_cannot_be_verified_is_not_even_asked_for() {
+async fn unverifiable_skill_file_is_not_requested() {
     let mut options = ClientOptions::default();
     options.max_skill_file = 96;
     let (client, mut server) = connected(DECLARED, options).await;
@@ -269,7 +274,7 @@ async fn what_cannot_be_verified_is_not_even_asked_for() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_uri_in_an_error_moves_no_terminal() {
+async fn skill_uri_in_an_error_is_escaped() {
     let (client, _server) = with_skills().await;
     let mut entry = entry(TEXT);
     entry["uri"] = json!(format!("skill://a\u{1b}[2J\n\u{202e}{}", "x".repeat(1_000)));
@@ -301,17 +306,17 @@ async fn supporting_files_are_verified_when_they_are_read() {
     let other = SUPPORTING.replace("naïve", "nasty!");
     let truncated = &SUPPORTING[..10];
     for (contents, expected) in [
-        (text(FORMS, &other), "the file is not the one that was listed"),
+        (text(FORMS, &other), "the file's digest differs from the listed one"),
         (text(FORMS, truncated), "the file has 10 bytes where 31 were listed"),
         (text(FORMS, ""), "the file has 0 bytes where 31 were listed"),
-        (json!([]), "the server answered with other than one file"),
+        (json!([]), "the server did not return exactly one file"),
         (
             json!([{"uri": "a:b", "text": ""}, {"uri": "a:c", "text": ""}]),
-            "the server answered with other than one file",
+            "the server did not return exactly one file",
         ),
         (
             json!([{"uri": FORMS, "text": SUPPORTING}, {"uri": FORMS, "text": ""}]),
-            "the server answered with other than one file",
+            "the server did not return exactly one file",
         ),
         (json!([{"uri": FORMS}]), "the file is neither text nor a `blob`"),
         (
@@ -327,7 +332,7 @@ async fn supporting_files_are_verified_when_they_are_read() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_skill_md_read_as_a_file_has_to_pass_as_one() {
+async fn skill_md_read_as_a_file_is_fully_verified() {
     let (client, mut server) = with_skills().await;
     let lying = TEXT.replace("fill, ", "");
     for (listed, passes) in [(TEXT, true), (&lying, false)] {
@@ -344,7 +349,7 @@ async fn a_skill_md_read_as_a_file_has_to_pass_as_one() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_server_that_will_not_give_the_file_is_quoted() {
+async fn skill_read_error_quotes_the_server() {
     let (client, mut server) = with_skills().await;
     let skill = skill(&entry(TEXT));
     let (loaded, ()) = tokio::join!(client.load_skill(&skill), async {
@@ -359,10 +364,13 @@ async fn a_server_that_will_not_give_the_file_is_quoted() {
         client.close().await;
     });
     let error = loaded.unwrap_err();
-    assert!(matches!(error, SkillError::Call(CallError::Closed { .. })), "{error}");
+    assert!(
+        matches!(error, SkillError::Call(CallError::Failed { failure: Failure::Closed(_), .. })),
+        "{error}"
+    );
 }
 
-/// Written out the long way, so as not to share a mistake with the decoder.
+/// An independent implementation, to not share errors with the decoder.
 fn base64(bytes: &[u8]) -> String {
     const DIGITS: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let bits: Vec<u8> =

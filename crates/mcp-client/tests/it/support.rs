@@ -1,7 +1,7 @@
-//! A server that does what a test tells it, at the other end of an in-process link.
+//! A scripted server at the other end of an in-process link.
 //!
-//! Tests run on tokio's paused clock: it moves only when every task waits, so a wait that nobody ends
-//! runs into its limit at once instead of hanging, and [`settled`] means that nothing is left to happen.
+//! Tests run on tokio's paused clock, which advances only when every task waits. A wait that would hang runs into its
+//! timeout at once, and after [`settled`] no task can make progress.
 
 use std::{
     collections::VecDeque,
@@ -13,22 +13,23 @@ use std::{
 
 use futures::future::BoxFuture;
 use mcp_client::{
-    Client, ClientCapabilities, ClientOptions, CreateMessageRequest, CreateMessageResult,
-    ElicitRequest, ElicitResult, EraChoice, Handler, HandshakeError, Refusal, Root, ServerEvent,
+    Client, ClientCapabilities, ClientOptions, ElicitRequest, ElicitResult, EraChoice, Handler,
+    HandshakeError, ServerEvent,
+    types::{CreateMessageRequest, CreateMessageResult, Root, events::Refusal},
 };
 use mcp_jsonrpc::{
     ErrorObject, Failure, Message, Notification, RawJson, Request, RequestId, Response,
 };
 use mcp_transport::{
-    CloseReport, Connect, ConnectError, Inbound, Inlet, Link, Locality, Outlet, pair,
+    Connect, ConnectError, Inbound, Inlet, Link, Locality, Outlet, diagnostics::CloseReport, pair,
 };
 use serde_json::Value;
 use tokio::sync::mpsc;
 
-/// Longer than any limit a test sets.
+/// Longer than any timeout that a test sets.
 const FOR_EVER: Duration = Duration::from_secs(1_000_000);
 
-/// Waits until every other task waits too.
+/// Waits until no other task can make progress.
 pub(crate) async fn settled() {
     tokio::time::sleep(Duration::from_millis(1)).await;
 }
@@ -38,10 +39,10 @@ pub(crate) async fn soon<T>(what: &str, future: impl Future<Output = T>) -> T {
     tokio::time::timeout(FOR_EVER, future).await.unwrap_or_else(never)
 }
 
-/// Gives each connection's other end to the test.
+/// A connector that passes the server end of each connection to the test.
 pub(crate) struct Wire(mpsc::UnboundedSender<Server>);
 
-/// The other ends, in the order they were opened.
+/// The server ends, in the order in which they were opened.
 pub(crate) struct Servers(mpsc::UnboundedReceiver<Server>);
 
 pub(crate) fn wire() -> (Wire, Servers) {
@@ -70,10 +71,10 @@ impl Connect for Wire {
     }
 }
 
-/// The largest result that arrives.
+/// The largest result that is delivered.
 pub(crate) const LARGEST: usize = 100_000;
 
-/// Loses answers that are too large, as links with a limit do.
+/// Drops responses that are too large, like links with a size limit.
 struct Limited(Box<dyn Inlet>);
 
 impl Inlet for Limited {
@@ -105,7 +106,7 @@ impl Servers {
         soon("a connection", self.0.recv()).await.expect("the connector lives")
     }
 
-    /// How many connections nobody has looked at.
+    /// The number of connections that the test has not taken yet.
     pub(crate) fn waiting(&self) -> usize {
         self.0.len()
     }
@@ -120,7 +121,7 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    /// The next message; `None` once the client has hung up.
+    /// The next message; `None` once the client has disconnected.
     pub(crate) async fn next(&mut self) -> Option<Message> {
         while self.arrived.is_empty() && !self.is_over {
             let mut batch = Vec::new();
@@ -154,7 +155,7 @@ impl Server {
         }
     }
 
-    /// The next message, which must be the answer to `id`.
+    /// The next message, which must be the response to `id`.
     pub(crate) async fn answer_to(
         &mut self,
         id: impl Into<RequestId>,
@@ -168,7 +169,7 @@ impl Server {
         }
     }
 
-    /// Everything the client has sent and nobody has looked at, one line a message.
+    /// All messages of the client that the test has not read, one per line.
     pub(crate) async fn unread(&mut self) -> Vec<String> {
         settled().await;
         let mut batch = Vec::new();
@@ -214,13 +215,13 @@ impl Server {
         self.outlet.send(message).expect("the client is there");
     }
 
-    /// Goes on as a modern server that offers everything.
+    /// Completes the handshake as a modern server with all capabilities.
     pub(crate) async fn greet_modern(&mut self) {
         let probe = self.request("server/discover").await;
         self.answer(&probe, DISCOVERED);
     }
 
-    /// Goes on as a legacy server that was asked without a probe.
+    /// Completes the handshake as a legacy server that is not probed.
     pub(crate) async fn greet_legacy(&mut self, version: &str) {
         let initialize = self.request("initialize").await;
         self.answer(&initialize, &initialized(version));
@@ -243,7 +244,7 @@ pub(crate) fn initialized(version: &str) -> String {
     )
 }
 
-/// A client and the modern server it speaks with.
+/// A client connected to a modern server.
 pub(crate) async fn modern(options: ClientOptions) -> (Client, Server) {
     let (wire, mut servers) = wire();
     let (client, server) = tokio::join!(Client::connect(&wire, options), async {
@@ -254,7 +255,7 @@ pub(crate) async fn modern(options: ClientOptions) -> (Client, Server) {
     (client.expect("a modern server"), server)
 }
 
-/// A client and the legacy server it speaks with.
+/// A client connected to a legacy server.
 pub(crate) async fn legacy(mut options: ClientOptions) -> (Client, Server) {
     options.era = EraChoice::Legacy;
     let (wire, mut servers) = wire();
@@ -266,7 +267,7 @@ pub(crate) async fn legacy(mut options: ClientOptions) -> (Client, Server) {
     (client.expect("a legacy server"), server)
 }
 
-/// What came of a connection, in one line.
+/// The outcome of a connection in one line.
 pub(crate) fn outcome(result: &Result<Client, HandshakeError>) -> String {
     match result {
         Ok(client) => client.server().version.to_string(),
@@ -302,16 +303,16 @@ pub(crate) fn show(message: Option<&Message>) -> String {
     }
 }
 
-/// A host that offers what it is told to, and writes down what it hears.
+/// A host with configurable capabilities that records requests and events.
 #[derive(Clone, Default)]
 pub(crate) struct Host {
     pub(crate) offered: ClientCapabilities,
     pub(crate) heard: Arc<Mutex<Vec<ServerEvent>>>,
     pub(crate) asked: Arc<Mutex<Vec<String>>>,
     pub(crate) answer: Option<ElicitResult>,
-    /// Never answers a form.
+    /// Whether it never responds to a form.
     pub(crate) is_away: bool,
-    /// How long it takes to fill a form in.
+    /// How long it takes to respond to a form.
     pub(crate) takes: Duration,
 }
 
@@ -329,15 +330,15 @@ impl Host {
     }
 
     pub(crate) fn heard(&self) -> Vec<ServerEvent> {
-        std::mem::take(&mut *self.heard.lock().expect("nobody panicked"))
+        std::mem::take(&mut *self.heard.lock().expect("the lock is not poisoned"))
     }
 
     pub(crate) fn asked(&self) -> Vec<String> {
-        std::mem::take(&mut *self.asked.lock().expect("nobody panicked"))
+        std::mem::take(&mut *self.asked.lock().expect("the lock is not poisoned"))
     }
 
     fn note(&self, what: String) {
-        self.asked.lock().expect("nobody panicked").push(what);
+        self.asked.lock().expect("the lock is not poisoned").push(what);
     }
 }
 
@@ -376,6 +377,6 @@ impl Handler for Host {
     }
 
     fn event(&self, event: ServerEvent) {
-        self.heard.lock().expect("nobody panicked").push(event);
+        self.heard.lock().expect("the lock is not poisoned").push(event);
     }
 }

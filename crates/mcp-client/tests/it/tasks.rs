@@ -5,7 +5,7 @@ use std::{
     time::Duration,
 };
 
-use mcp_client::{CallError, CallOptions, Client, ClientOptions, ElicitResult};
+use mcp_client::{CallError, CallOptions, Client, ClientOptions, ElicitResult, rpc::Failure};
 use mcp_jsonrpc::Message;
 use serde_json::json;
 use tokio::time::Instant;
@@ -36,14 +36,14 @@ async fn polled(server: &mut Server, answer: &str) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_task_is_polled_as_often_as_it_asks_for_until_it_is_done() {
+async fn task_is_polled_at_its_interval_until_completed() {
     let (client, mut server) = modern(ClientOptions::default()).await;
     let (result, ()) = tokio::join!(client.call_tool("slow", &()), async {
         created(&mut server).await;
         let began = Instant::now();
         polled(&mut server, &task("working", "").replace("250", "2000")).await;
         assert_eq!(began.elapsed(), Duration::from_millis(250));
-        // Some servers call this result a task too.
+        // Some servers set this result type too.
         polled(&mut server, &task("working", "").replace("\"complete\"", "\"task\"")).await;
         assert_eq!(began.elapsed(), Duration::from_millis(2250));
         let result = r#","result":{"content":[{"type":"text","text":"done"}],"isError":true}"#;
@@ -55,7 +55,7 @@ async fn a_task_is_polled_as_often_as_it_asks_for_until_it_is_done() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn each_question_of_a_task_is_answered_once() {
+async fn each_input_request_of_a_task_is_answered_once() {
     let mut host = Host::offering(|offered| offered.elicitation_form = true);
     host.answer = Some(ElicitResult::accept(raw(r#"{"name":"Ada"}"#)));
     let (client, mut server) = modern(host.options()).await;
@@ -72,7 +72,7 @@ async fn each_question_of_a_task_is_answered_once() {
             json!({"a": {"action": "accept", "content": {"name": "Ada"}}})
         );
         server.answer(&update, "{}");
-        // It has not taken the answer in yet, and has another question.
+        // The server has not processed the response yet, and has another request.
         polled(&mut server, &task("input_required", &two)).await;
         let update = server.request("tasks/update").await;
         let keys: Vec<_> =
@@ -87,7 +87,7 @@ async fn each_question_of_a_task_is_answered_once() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_task_that_failed_or_was_cancelled_says_so() {
+async fn failed_or_cancelled_task_fails_the_call() {
     for (answer, message) in [
         (
             task("failed", r#","error":{"code":-32603,"message":"broke","data":{"k":1}}"#),
@@ -103,16 +103,16 @@ async fn a_task_that_failed_or_was_cancelled_says_so() {
             polled(&mut server, &answer).await;
         });
         assert_eq!(result.unwrap_err().to_string(), message);
-        // It is over: there is nothing to cancel.
+        // The task has ended, so it is not cancelled.
         assert_eq!(server.unread().await, [""; 0]);
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_task_nobody_waits_for_is_cancelled_by_its_own_method() {
+async fn dropped_task_call_sends_tasks_cancel() {
     let (client, mut server) = modern(ClientOptions::default()).await;
     tokio::select! {
-        _ = client.call_tool("slow", &()) => unreachable!("it works for ever"),
+        _ = client.call_tool("slow", &()) => unreachable!("the task never ends"),
         () = async { created(&mut server).await; polled(&mut server, &task("working", "")).await; settled().await; } => {}
     }
     let cancel = server.request("tasks/cancel").await;
@@ -120,23 +120,26 @@ async fn a_task_nobody_waits_for_is_cancelled_by_its_own_method() {
     assert_eq!(sent["taskId"], "t-1");
     assert!(sent["_meta"].is_object());
     server.answer(&cancel, "{}");
-    // No notification: the request that made it has long been answered.
+    // Not by notification: the request that created the task was answered already.
     assert_eq!(server.unread().await, [""; 0]);
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_task_whose_following_fails_is_cancelled_too() {
+async fn task_is_cancelled_when_polling_fails() {
     let (client, mut server) = modern(ClientOptions::default()).await;
     let (result, ()) = tokio::join!(client.call_tool("slow", &()), async {
         created(&mut server).await;
         polled(&mut server, "7").await;
         server.request("tasks/cancel").await;
     });
-    assert!(matches!(result.unwrap_err(), CallError::Shape { method: "tasks/get", .. }));
+    assert!(matches!(
+        result.unwrap_err(),
+        CallError::Failed { method: Some("tasks/get"), failure: Failure::Malformed(_), .. }
+    ));
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_task_that_never_ends_is_given_up_in_the_time_of_its_call() {
+async fn endless_task_ends_with_the_total_timeout() {
     let (client, mut server) = modern(ClientOptions::default()).await;
     let mut options = CallOptions::default();
     options.total_timeout = Some(Duration::from_secs(5));
@@ -147,32 +150,35 @@ async fn a_task_that_never_ends_is_given_up_in_the_time_of_its_call() {
             match server.next().await {
                 Some(Message::Request(request)) if request.method == "tasks/cancel" => break,
                 Some(Message::Request(request)) => server.answer(&request, &task("working", "")),
-                // The last look at it may have been under way.
+                // The last poll may have been in flight.
                 Some(Message::Notification(_)) => {}
                 other => panic!("{}", show(other.as_ref())),
             }
         }
     });
-    assert!(matches!(result.unwrap_err(), CallError::TimedOut { .. }));
+    assert!(matches!(result.unwrap_err(), CallError::Failed { failure: Failure::TimedOut(_), .. }));
     assert_eq!(began.elapsed().as_secs(), 5);
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_task_nobody_declared_is_no_result() {
+async fn undeclared_task_result_is_invalid() {
     let mut options = ClientOptions::default();
     options.follow_tasks = false;
     let (client, mut server) = modern(options).await;
     let (result, ()) = tokio::join!(client.call_tool("slow", &()), created(&mut server));
-    assert!(matches!(result.unwrap_err(), CallError::Shape { .. }));
+    assert!(matches!(
+        result.unwrap_err(),
+        CallError::Failed { failure: Failure::Malformed(_), .. }
+    ));
     let (client, mut server) = modern(ClientOptions::default()).await;
     let (read, ()) = tokio::join!(client.read_resource("a:b"), async {
         let read = server.request("resources/read").await;
         server.answer(&read, r#"{"resultType":"task","taskId":"t","status":"working"}"#);
     });
-    assert!(matches!(read.unwrap_err(), CallError::Shape { .. }));
+    assert!(matches!(read.unwrap_err(), CallError::Failed { failure: Failure::Malformed(_), .. }));
 }
 
-/// Lists one tool that runs only as a task, and one that can.
+/// Lists one tool that runs only as a task, and one that can run as a task.
 async fn list(client: &Client, server: &mut Server) {
     let (listing, ()) = tokio::join!(client.list_tools(), async {
         let list = server.request("tools/list").await;
@@ -188,7 +194,7 @@ async fn list(client: &Client, server: &mut Server) {
 const LEGACY: &str = r#"{"taskId":"t-1","status":"working","createdAt":"x","lastUpdatedAt":"x","ttl":null,"pollInterval":300}"#;
 
 #[tokio::test(start_paused = true)]
-async fn a_legacy_tool_that_runs_only_as_a_task_is_asked_to_and_its_result_fetched() {
+async fn legacy_task_only_tool_runs_as_a_task() {
     let (client, mut server) = legacy(ClientOptions::default()).await;
     list(&client, &mut server).await;
     let (result, ()) = tokio::join!(client.call_tool("only", &()), async {
@@ -215,7 +221,7 @@ async fn a_legacy_tool_that_runs_only_as_a_task_is_asked_to_and_its_result_fetch
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_legacy_task_with_questions_gets_a_stream_to_ask_them_on() {
+async fn legacy_task_requests_input_during_tasks_result() {
     let mut host = Host::offering(|offered| offered.elicitation_form = true);
     host.answer = Some(ElicitResult::decline());
     let (client, mut server) = legacy(host.options()).await;
@@ -237,7 +243,7 @@ async fn a_legacy_task_with_questions_gets_a_stream_to_ask_them_on() {
     assert_eq!(server.unread().await, [""; 0]);
 }
 
-/// Options whose progress reports end up in the list.
+/// Options that collect progress reports in the list.
 fn heard() -> (CallOptions, Arc<Mutex<Vec<f64>>>) {
     let heard = Arc::new(Mutex::new(Vec::new()));
     let mut options = CallOptions::default();
@@ -248,7 +254,7 @@ fn heard() -> (CallOptions, Arc<Mutex<Vec<f64>>>) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_legacy_task_reports_by_the_token_of_its_call_until_it_ends() {
+async fn legacy_task_progress_uses_the_token_of_its_call() {
     let host = Host::default();
     let (client, mut server) = legacy(host.options()).await;
     list(&client, &mut server).await;
@@ -270,14 +276,14 @@ async fn a_legacy_task_reports_by_the_token_of_its_call_until_it_ends() {
     result.unwrap();
     assert_eq!(*heard.lock().unwrap(), [0.1, 0.2, 0.3, 0.4]);
     assert_eq!(host.heard().len(), 4);
-    // Now it has ended, and its token with it. Nobody was told of anything.
+    // The task has ended, and its token with it. No event is reported.
     server.progress(&call, 0.5);
     assert_eq!(server.unread().await, [""; 0]);
     assert_eq!((heard.lock().unwrap().len(), host.heard().len()), (4, 0));
 }
 
 #[tokio::test(start_paused = true)]
-async fn progress_of_a_legacy_task_extends_the_limit_for_silence() {
+async fn progress_of_a_legacy_task_extends_the_idle_timeout() {
     let (client, mut server) = legacy(ClientOptions::default()).await;
     list(&client, &mut server).await;
     let (mut options, _) = heard();
@@ -297,29 +303,35 @@ async fn progress_of_a_legacy_task_extends_the_limit_for_silence() {
             tokio::time::sleep(Duration::from_secs(8)).await;
             server.progress(&call, 2.0);
         }
-        // And then silence.
+        // No further progress.
         let cancelled = server.notification("notifications/cancelled").await;
         assert_eq!(told(&cancelled)["requestId"], json!(result.id.as_integer()));
         server.request("tasks/cancel").await;
     });
     let error = result.unwrap_err();
-    assert!(matches!(error, CallError::TimedOut { method: "tasks/result", .. }), "{error}");
+    assert!(
+        matches!(
+            error,
+            CallError::Failed { method: Some("tasks/result"), failure: Failure::TimedOut(_), .. }
+        ),
+        "{error}"
+    );
     assert_eq!(began.elapsed().as_secs(), 24 + 24 + 10);
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_legacy_task_nobody_waits_for_is_cancelled() {
+async fn dropped_legacy_task_call_is_cancelled() {
     let (client, mut server) = legacy(ClientOptions::default()).await;
     list(&client, &mut server).await;
     tokio::select! {
-        _ = client.call_tool("only", &()) => unreachable!("it works for ever"),
+        _ = client.call_tool("only", &()) => unreachable!("the task never ends"),
         () = async {
             let call = server.request("tools/call").await;
             server.answer(&call, &format!(r#"{{"task":{LEGACY}}}"#));
             server.request("tasks/get").await;
         } => {}
     }
-    // The look at the task that was in flight, and the task itself.
+    // The poll in flight and the task are both cancelled.
     server.notification("notifications/cancelled").await;
     assert_eq!(params(&server.request("tasks/cancel").await)["taskId"], "t-1");
 }

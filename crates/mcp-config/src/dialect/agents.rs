@@ -1,12 +1,12 @@
-//! Codex, opencode, Gemini CLI, goose, Attocode, and the connector guide's shape.
+//! Tables for Codex, opencode, Gemini CLI, goose, Attocode, and the connector guide.
 
 use super::{
-    claude::MCP_SERVERS,
+    claude::CLAUDE_DESKTOP,
     shape::{Field, Kind, Section, Shape, Slot, Step, Switch, Unit, field},
 };
-use crate::{template::Syntax, text::Format};
+use crate::{format::Format, model::Syntax};
 
-/// `config.toml`, `[mcp_servers.name]`: names of variables instead of variables in text.
+/// `config.toml`, `[mcp_servers.name]`: fields with names of variables instead of variables in text.
 pub(super) const CODEX: Shape = Shape {
     title: "Codex",
     format: Format::Toml,
@@ -25,13 +25,7 @@ pub(super) const CODEX: Shape = Shape {
         field("http_headers_helper", Slot::HeadersHelper),
         field("scopes", Slot::Scopes),
         field("oauth_resource", Slot::Resource),
-        field(
-            "oauth",
-            Slot::Group(&[
-                field("client_id", Slot::ClientId),
-                field("callback_port", Slot::CallbackPort),
-            ]),
-        ),
+        field("oauth", Slot::Group(CODEX_OAUTH)),
         field("enabled", Slot::Enabled),
         field("startup_timeout_sec", Slot::Startup(Unit::Seconds)),
         field("startup_timeout_ms", Slot::Startup(Unit::Millis)),
@@ -48,10 +42,14 @@ pub(super) const CODEX: Shape = Shape {
         "default_tools_approval_mode",
         "tools",
     ],
-    syntax: Syntax::NONE,
-    kinds: &[],
     switch: Switch::Field,
+    ..CLAUDE_DESKTOP
 };
+const CODEX_OAUTH: &[Field] = &[
+    field("client_id", Slot::ClientId),
+    field("callback_port", Slot::CallbackPort),
+    field("callback_url", Slot::RedirectUri),
+];
 
 const LOCAL_REMOTE: &[(&str, Kind)] = &[("local", Kind::Local), ("remote", Kind::Remote)];
 const MCP: &[Section] = &[Section { path: &[Step::Key("mcp")], scope: None }];
@@ -59,7 +57,6 @@ const MCP: &[Section] = &[Section { path: &[Step::Key("mcp")], scope: None }];
 /// `opencode.json`, first schema.
 pub(super) const OPENCODE: Shape = Shape {
     title: "opencode",
-    format: Format::Json,
     comments: true,
     sections: MCP,
     fields: &[
@@ -69,24 +66,22 @@ pub(super) const OPENCODE: Shape = Shape {
         field("cwd", Slot::Cwd),
         field("url", Slot::Url),
         field("headers", Slot::Headers),
-        field(
-            "oauth",
-            Slot::OAuth(&[
-                field("clientId", Slot::ClientId),
-                field("clientSecret", Slot::ClientSecret),
-                field("scope", Slot::ScopesText),
-                field("callbackPort", Slot::CallbackPort),
-                field("redirectUri", Slot::RedirectUri),
-            ]),
-        ),
+        field("oauth", Slot::OAuth(OPENCODE_OAUTH)),
         field("enabled", Slot::Enabled),
         field("timeout", Slot::Call(Unit::Millis)),
     ],
-    opaque: &[],
     syntax: Syntax::BRACES,
     kinds: LOCAL_REMOTE,
     switch: Switch::Field,
+    ..CLAUDE_DESKTOP
 };
+const OPENCODE_OAUTH: &[Field] = &[
+    field("clientId", Slot::ClientId),
+    field("clientSecret", Slot::ClientSecret),
+    field("scope", Slot::ScopesText),
+    field("callbackPort", Slot::CallbackPort),
+    field("redirectUri", Slot::RedirectUri),
+];
 
 /// `opencode.json`, second schema: `mcp.servers`, snake case, `disabled`.
 pub(super) const OPENCODE2: Shape = Shape {
@@ -99,43 +94,41 @@ pub(super) const OPENCODE2: Shape = Shape {
         field("cwd", Slot::Cwd),
         field("url", Slot::Url),
         field("headers", Slot::Headers),
-        field(
-            "oauth",
-            Slot::OAuth(&[
-                field("client_id", Slot::ClientId),
-                field("client_secret", Slot::ClientSecret),
-                field("scope", Slot::ScopesText),
-                field("callback_port", Slot::CallbackPort),
-                field("redirect_uri", Slot::RedirectUri),
-            ]),
-        ),
+        field("oauth", Slot::OAuth(OPENCODE2_OAUTH)),
         field("disabled", Slot::Disabled),
-        field(
-            "timeout",
-            Slot::Group(&[
-                field("startup", Slot::Startup(Unit::Millis)),
-                field("request", Slot::Call(Unit::Millis)),
-            ]),
-        ),
+        field("timeout", Slot::Group(OPENCODE2_TIMEOUT)),
     ],
     ..OPENCODE
 };
+const OPENCODE2_OAUTH: &[Field] = &[
+    field("client_id", Slot::ClientId),
+    field("client_secret", Slot::ClientSecret),
+    field("scope", Slot::ScopesText),
+    field("callback_port", Slot::CallbackPort),
+    field("redirect_uri", Slot::RedirectUri),
+];
+const OPENCODE2_TIMEOUT: &[Field] =
+    &[field("startup", Slot::Startup(Unit::Millis)), field("request", Slot::Call(Unit::Millis))];
 
-/// The connector guide: `mcp`, `local` or `remote`, `timeout_ms`.
+/// The connector guide: `mcp`, `local` or `remote`, `timeout_ms`. Also accepts the fields of opencode, which
+/// has the same structure.
 pub(super) const CONNECTOR: Shape = Shape {
     title: "connector guide",
     comments: false,
     fields: &[
         field("type", Slot::Type),
         field("command", Slot::CommandLine),
+        field("environment", Slot::Env),
+        field("cwd", Slot::Cwd),
         field("url", Slot::Url),
         field("headers", Slot::Headers),
         field("oauth", Slot::OAuth(CONNECTOR_OAUTH)),
         field("enabled", Slot::Enabled),
         field("timeout_ms", Slot::Call(Unit::Millis)),
+        field("timeout", Slot::Call(Unit::Millis)),
     ],
-    // The guide leaves `oauth` open and knows no variables; a host of its time expands `${VAR}`.
-    syntax: Syntax::PLAIN,
+    // The guide does not define `oauth` or variables: those of opencode are accepted, and `${VAR}`.
+    syntax: Syntax::PLAIN_AND_BRACES,
     ..OPENCODE
 };
 const CONNECTOR_OAUTH: &[Field] = &[
@@ -144,13 +137,16 @@ const CONNECTOR_OAUTH: &[Field] = &[
     field("scopes", Slot::Scopes),
     field("callback_port", Slot::CallbackPort),
     field("redirect_uri", Slot::RedirectUri),
+    field("clientId", Slot::ClientId),
+    field("clientSecret", Slot::ClientSecret),
+    field("scope", Slot::ScopesText),
+    field("callbackPort", Slot::CallbackPort),
+    field("redirectUri", Slot::RedirectUri),
 ];
 
-/// Attocode's `.mcp.json`: `servers`, programs only.
+/// Attocode's `.mcp.json`: `servers`, stdio only.
 pub(super) const ATTOCODE: Shape = Shape {
     title: "Attocode",
-    format: Format::Json,
-    comments: false,
     sections: &[Section { path: &[Step::Key("servers")], scope: None }],
     fields: &[
         field("command", Slot::Command),
@@ -161,16 +157,13 @@ pub(super) const ATTOCODE: Shape = Shape {
     ],
     opaque: &["lazyLoading", "summaryDescriptionLimit", "maxToolsPerSearch"],
     syntax: Syntax::PLAIN,
-    kinds: &[],
-    switch: Switch::Nowhere,
+    ..CLAUDE_DESKTOP
 };
 
 /// `.gemini/settings.json`.
 pub(super) const GEMINI: Shape = Shape {
     title: "Gemini CLI",
-    format: Format::Json,
     comments: true,
-    sections: MCP_SERVERS,
     fields: &[
         field("type", Slot::Type),
         field("command", Slot::Command),
@@ -181,18 +174,7 @@ pub(super) const GEMINI: Shape = Shape {
         field("httpUrl", Slot::UrlOf(Kind::Http)),
         field("tcp", Slot::UrlOf(Kind::Ws)),
         field("headers", Slot::Headers),
-        field(
-            "oauth",
-            Slot::OAuth(&[
-                field("enabled", Slot::OAuthEnabled),
-                field("clientId", Slot::ClientId),
-                field("clientSecret", Slot::ClientSecret),
-                field("authorizationUrl", Slot::AuthorizationUrl),
-                field("tokenUrl", Slot::TokenUrl),
-                field("scopes", Slot::Scopes),
-                field("redirectUri", Slot::RedirectUri),
-            ]),
-        ),
+        field("oauth", Slot::OAuth(GEMINI_OAUTH)),
         field("timeout", Slot::Call(Unit::Millis)),
         field("trust", Slot::Trust),
         field("description", Slot::Description),
@@ -203,7 +185,17 @@ pub(super) const GEMINI: Shape = Shape {
     syntax: Syntax::SHELL,
     kinds: &[("http", Kind::Http), ("sse", Kind::Sse)],
     switch: Switch::List(&[Step::Key("mcp"), Step::Key("excluded")]),
+    ..CLAUDE_DESKTOP
 };
+pub(super) const GEMINI_OAUTH: &[Field] = &[
+    field("enabled", Slot::OAuthEnabled),
+    field("clientId", Slot::ClientId),
+    field("clientSecret", Slot::ClientSecret),
+    field("authorizationUrl", Slot::AuthorizationUrl),
+    field("tokenUrl", Slot::TokenUrl),
+    field("scopes", Slot::Scopes),
+    field("redirectUri", Slot::RedirectUri),
+];
 
 /// `config.yaml`, `extensions`.
 pub(super) const GOOSE: Shape = Shape {

@@ -1,7 +1,10 @@
-//! Claude Code, Claude Desktop, and our own `.mcp.json`, which is Claude Code's with more fields.
+//! Tables for Claude Code, Claude Desktop, and our own `.mcp.json`, which extends Claude Code's.
 
 use super::shape::{Field, Kind, Section, Shape, Slot, Step, Switch, Unit, field};
-use crate::{scope::Scope, template::Syntax, text::Format};
+use crate::{
+    format::Format,
+    model::{Scope, Syntax},
+};
 
 pub(super) const KINDS: &[(&str, Kind)] = &[
     ("stdio", Kind::Stdio),
@@ -15,20 +18,17 @@ pub(super) const KINDS: &[(&str, Kind)] = &[
 pub(super) const MCP_SERVERS: &[Section] =
     &[Section { path: &[Step::Key("mcpServers")], scope: None }];
 
-/// Our own format: everything [`ServerConfig`](crate::ServerConfig) can say.
+/// Our own format, with every setting of [`ServerConfig`](crate::ServerConfig).
 pub(super) const MCP_JSON: Shape = Shape {
     title: ".mcp.json",
-    format: Format::Json,
-    comments: false,
-    sections: MCP_SERVERS,
     fields: OWN_FIELDS,
-    opaque: &[],
     syntax: Syntax::OWN,
     kinds: KINDS,
     switch: Switch::Field,
+    ..CLAUDE_DESKTOP
 };
 
-/// The same without the outer `mcpServers`.
+/// Our own format without the outer `mcpServers`.
 pub(super) const FLAT: Shape = Shape {
     title: ".mcp.json (flat)",
     sections: &[Section { path: &[], scope: None }],
@@ -41,6 +41,7 @@ const OWN_FIELDS: &[Field] = &[
     field("args", Slot::Args),
     field("env", Slot::EnvOrNull),
     field("envPass", Slot::EnvPass),
+    field("inheritEnv", Slot::InheritEnv),
     field("envFile", Slot::EnvFile),
     field("cwd", Slot::Cwd),
     field("url", Slot::Url),
@@ -93,26 +94,22 @@ const CLAUDE_FIELDS: &[Field] = &[
     field("url", Slot::Url),
     field("headers", Slot::Headers),
     field("headersHelper", Slot::HeadersHelper),
-    field(
-        "oauth",
-        Slot::OAuth(&[
-            field("clientId", Slot::ClientId),
-            field("callbackPort", Slot::CallbackPort),
-            field("scopes", Slot::ScopesText),
-            field("authServerMetadataUrl", Slot::MetadataUrl),
-        ]),
-    ),
+    field("oauth", Slot::OAuth(CLAUDE_OAUTH)),
     field("name", Slot::SdkServer),
     field("timeout", Slot::Call(Unit::MillisFromOneSecond)),
     field("alwaysLoad", Slot::AlwaysLoad),
     field("transport", Slot::TypeAlias),
 ];
+const CLAUDE_OAUTH: &[Field] = &[
+    field("clientId", Slot::ClientId),
+    field("callbackPort", Slot::CallbackPort),
+    field("scopes", Slot::ScopesText),
+    field("authServerMetadataUrl", Slot::MetadataUrl),
+];
 
-/// `~/.claude.json`: the user's servers, and the local ones of each project.
+/// `~/.claude.json`: the user's servers, and the local servers of each project.
 pub(super) const CLAUDE_CODE: Shape = Shape {
     title: "Claude Code",
-    format: Format::Json,
-    comments: false,
     sections: &[
         Section { path: &[Step::Key("mcpServers")], scope: None },
         Section {
@@ -121,26 +118,26 @@ pub(super) const CLAUDE_CODE: Shape = Shape {
         },
     ],
     fields: CLAUDE_FIELDS,
-    opaque: &[],
     syntax: Syntax::PLAIN,
     kinds: KINDS,
     switch: Switch::List(&[Step::Key("projects"), Step::Project, Step::Key("disabledMcpServers")]),
+    ..CLAUDE_DESKTOP
 };
 
-/// `settings.json`, `settings.local.json`, `managed-settings.json`: lists of names, and servers in
-/// the oldest and the newest releases.
+/// `settings.json`, `settings.local.json`, `managed-settings.json`: lists of names, and servers in the oldest
+/// and the newest releases.
 pub(super) const CLAUDE_SETTINGS: Shape = Shape {
     title: "Claude Code settings",
     sections: &[
         Section { path: &[Step::Key("mcpServers")], scope: None },
         Section { path: &[Step::Key("managedMcpServers")], scope: None },
     ],
-    // Its lists of names are about `.mcp.json`; for servers of its own it has no switch.
+    // Its lists of names apply to `.mcp.json`. It cannot disable its own servers.
     switch: Switch::Nowhere,
     ..CLAUDE_CODE
 };
 
-/// `managed-mcp.json`: while it exists, nothing else loads.
+/// `managed-mcp.json`: while it exists, no other file is loaded.
 pub(super) const CLAUDE_MANAGED: Shape = Shape {
     title: "Claude Code managed",
     sections: MCP_SERVERS,
@@ -148,7 +145,8 @@ pub(super) const CLAUDE_MANAGED: Shape = Shape {
     ..CLAUDE_CODE
 };
 
-/// `claude_desktop_config.json`: programs only, no variables.
+/// `claude_desktop_config.json`: stdio only, no variables. The simplest dialect: the other tables are written
+/// as differences from it.
 pub(super) const CLAUDE_DESKTOP: Shape = Shape {
     title: "Claude Desktop",
     format: Format::Json,

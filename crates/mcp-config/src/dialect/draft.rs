@@ -1,16 +1,15 @@
-//! One entry while it is being read: settings arrive in any order, and a transport comes out.
+//! An entry while it is being read: collects settings in any order and then builds the transport.
 
 use super::{
-    finding::{Finding, Findings, Path},
-    read::Dropped,
+    finding::{Dropped, Findings},
+    path::Path,
     shape::{Field, Kind, Shape, Slot},
     typo, value,
 };
 use crate::{
-    diagnostic::{Problem, printable},
-    model::{AuthKind, OAuth, Remote, Sdk, ServerConfig, Stdio, Transport},
-    name::ServerName,
-    text::{Member, Node, Value},
+    diagnostic::{Diagnostic, Problem, printable},
+    format::{Member, Node, Value},
+    model::{AuthKind, OAuth, Remote, Sdk, ServerConfig, ServerName, Stdio, Template, Transport},
 };
 
 pub(crate) struct Draft {
@@ -31,7 +30,7 @@ impl Draft {
         Self { shape, config, kind: None, stdio, remote, sdk, has_command: false, has_url: false }
     }
 
-    /// Takes one member of the entry.
+    /// Reads one member of the entry.
     pub(crate) fn member(
         &mut self,
         findings: &mut Findings<'_>,
@@ -44,7 +43,8 @@ impl Draft {
             self.set(findings, *slot, &member.value, &path)
         } else {
             if !self.shape.opaque.contains(&&*member.key) {
-                typo::note_unknown(findings, member, &path, self.shape);
+                let known = self.shape.known_keys();
+                typo::note_unknown(findings, member, &path, known, Some(self.shape));
             }
             self.config.extra.insert(member.key.to_string(), member.value.to_json());
             Ok(())
@@ -74,14 +74,14 @@ impl Draft {
                 self.stdio.args = line.collect();
                 self.has_command = true;
             }
-            Slot::Args => self.stdio.args = read.templates(node)?,
+            Slot::Args | Slot::ArgsAlways => self.stdio.args = read.templates(node)?,
             Slot::Env | Slot::EnvOrNull => {
                 let (set, unset) = read.environment(node, slot == Slot::EnvOrNull)?;
                 (self.stdio.env, self.stdio.env_unset) = (set, unset);
             }
+            Slot::EnvPairs => self.stdio.env = read.env_pairs(node)?,
             Slot::EnvPass => self.stdio.env_pass = read.names(node)?,
-            Slot::EnvFile => self.stdio.env_file = Some(read.template(node)?),
-            Slot::Cwd => self.stdio.cwd = Some(read.template(node)?),
+            Slot::InheritEnv => self.stdio.inherit_env = read.word(node, value::INHERIT_ENV)?,
             Slot::Url => {
                 self.remote.url = read.url(node)?;
                 self.has_url = true;
@@ -92,22 +92,26 @@ impl Draft {
                 self.kind.get_or_insert(kind);
             }
             Slot::Headers => self.remote.headers.extend(read.headers(node)?),
+            Slot::HeaderPairs => self.remote.headers.extend(read.header_pairs(node)?),
             Slot::HeaderVariables => self.remote.headers.extend(read.header_variables(node)?),
             Slot::BearerVariable => {
                 let bearer = read.bearer_variable(node)?;
                 self.remote.headers.insert("Authorization", bearer);
             }
-            Slot::HeadersHelper => self.remote.headers_helper = Some(read.template(node)?),
             Slot::SdkServer => self.sdk.server = Some(read.text(node)?),
             Slot::Enabled | Slot::EnabledAlways => config.enabled = read.boolean(node)?,
             Slot::Disabled => config.enabled = !read.boolean(node)?,
             Slot::Startup(unit) => config.timeouts.startup = read.duration(node, unit)?,
-            // Two keys may hold it; one of them may hold a value too small to count.
+            // Two keys may hold it, and the value of one may be too small to be used.
             Slot::Call(unit) => {
                 config.timeouts.call = read.duration(node, unit)?.or(config.timeouts.call);
             }
             Slot::Total(unit) => config.timeouts.total = read.duration(node, unit)?,
             Slot::Allow => config.tools.allow = Some(read.names(node)?),
+            Slot::AllowAlways => {
+                let tools = read.names(node)?;
+                config.tools.allow = (tools != ["*"]).then_some(tools);
+            }
             Slot::Deny => config.tools.deny = read.names(node)?,
             Slot::AlwaysLoad => config.always_load = read.always_load(node)?,
             Slot::Trust => config.trust = read.boolean(node)?,
@@ -123,32 +127,25 @@ impl Draft {
                     config.extra.insert(path.name().to_owned(), again.into());
                 }
             }
-            Slot::ClientId
-            | Slot::ClientSecret
-            | Slot::Scopes
-            | Slot::ScopesText
-            | Slot::CallbackPort
-            | Slot::RedirectUri
-            | Slot::MetadataUrl
-            | Slot::AuthorizationUrl
-            | Slot::TokenUrl
-            | Slot::Resource => {
-                let oauth = self.remote.oauth.get_or_insert_default();
-                return set_oauth(oauth, slot, &mut read, node);
-            }
+            Slot::ClientSecret => self.oauth().client_secret = Some(read.secret(node)?),
+            Slot::Scopes | Slot::ScopesText => self.oauth().scopes = read.scopes(node)?,
+            Slot::CallbackPort => self.oauth().callback_port = Some(read.port(node)?),
             Slot::OAuthEnabled => {
                 let on = read.boolean(node)?;
                 config.auth = Some(if on { AuthKind::OAuth } else { AuthKind::Headers });
             }
-            Slot::TlsCa | Slot::TlsCert | Slot::TlsKey => {
-                let tls = self.remote.tls.get_or_insert_default();
-                let field = match slot {
-                    Slot::TlsCa => &mut tls.ca,
-                    Slot::TlsCert => &mut tls.cert,
-                    _ => &mut tls.key,
-                };
-                *field = Some(read.template(node)?);
-            }
+            Slot::RedirectUri
+            | Slot::MetadataUrl
+            | Slot::AuthorizationUrl
+            | Slot::TokenUrl
+            | Slot::Resource => *self.template(slot) = Some(read.url_template(node)?),
+            Slot::EnvFile
+            | Slot::Cwd
+            | Slot::HeadersHelper
+            | Slot::ClientId
+            | Slot::TlsCa
+            | Slot::TlsCert
+            | Slot::TlsKey => *self.template(slot) = Some(read.template(node)?),
             Slot::Group(fields) => return self.group(findings, fields, node, path),
             Slot::OAuth(fields) => match node.value {
                 Value::Bool(false) => config.auth = Some(AuthKind::Headers),
@@ -159,6 +156,28 @@ impl Draft {
         Ok(())
     }
 
+    fn oauth(&mut self) -> &mut OAuth {
+        self.remote.oauth.get_or_insert_default()
+    }
+
+    /// The field for the optional text of `slot`.
+    fn template(&mut self, slot: Slot) -> &mut Option<Template> {
+        match slot {
+            Slot::EnvFile => &mut self.stdio.env_file,
+            Slot::Cwd => &mut self.stdio.cwd,
+            Slot::HeadersHelper => &mut self.remote.headers_helper,
+            Slot::RedirectUri => &mut self.oauth().redirect_uri,
+            Slot::MetadataUrl => &mut self.oauth().metadata_url,
+            Slot::AuthorizationUrl => &mut self.oauth().authorization_url,
+            Slot::TokenUrl => &mut self.oauth().token_url,
+            Slot::Resource => &mut self.oauth().resource,
+            Slot::TlsCa => &mut self.remote.tls.get_or_insert_default().ca,
+            Slot::TlsCert => &mut self.remote.tls.get_or_insert_default().cert,
+            Slot::TlsKey => &mut self.remote.tls.get_or_insert_default().key,
+            _ => &mut self.oauth().client_id,
+        }
+    }
+
     fn group(
         &mut self,
         findings: &mut Findings<'_>,
@@ -167,7 +186,7 @@ impl Draft {
         path: &Path<'_>,
     ) -> Result<(), Dropped> {
         let Some(members) = node.members() else {
-            findings.add(Finding::wrong(node, path, "an object"));
+            findings.wrong(node, path, "an object");
             return Err(Dropped);
         };
         for member in members {
@@ -175,10 +194,10 @@ impl Draft {
             if let Some(field) = fields.iter().find(|field| field.key == member.key) {
                 self.set(findings, field.slot, &member.value, &inner)?;
             } else {
-                typo::note_unknown_in(findings, member, &inner, fields);
+                let known = fields.iter().map(|field| field.key);
+                typo::note_unknown(findings, member, &inner, known, None);
                 let group = self.config.extra.entry(path.name().to_owned());
-                let group =
-                    group.or_insert_with(|| serde_json::Value::Object(serde_json::Map::default()));
+                let group = group.or_insert_with(|| serde_json::Map::default().into());
                 if let Some(group) = group.as_object_mut() {
                     group.insert(member.key.to_string(), member.value.to_json());
                 }
@@ -187,7 +206,7 @@ impl Draft {
         Ok(())
     }
 
-    /// `command`: a string; in old Zed files an object of `path`, `args` and `env`.
+    /// `command`: a string, or in old Zed files an object with `path`, `args` and `env`.
     fn command(
         &mut self,
         read: &mut value::Values<'_, '_, '_>,
@@ -212,49 +231,37 @@ impl Draft {
         Ok(())
     }
 
-    /// Puts the transport together once everything has been read.
+    /// Builds the transport after all members have been read.
     pub(crate) fn finish(
         self,
         findings: &mut Findings<'_>,
         offset: usize,
         path: &Path<'_>,
     ) -> Result<ServerConfig, Dropped> {
-        let bad = |found: &str, expected: &str| {
-            Finding::error(Problem::BadTransport, offset).at(path).found(found).expected(expected)
-        };
         if self.kind == Some(Kind::Foreign) {
-            let finding = Finding::note(Problem::NotPortable, offset).at(path);
             let found = format!("an extension that runs only inside {}", self.shape.title);
-            findings.add(finding.found(found));
-            return Err(Dropped);
-        }
-        if self.has_command && self.has_url {
-            findings.add(bad("both a command and a URL", "one of them"));
+            findings.add(offset, path, Diagnostic::note(Problem::NotPortable, found));
             return Err(Dropped);
         }
         let scheme = self.remote.url.unexpanded().split(':').next().unwrap_or_default();
-        let by_scheme = if scheme.eq_ignore_ascii_case("ws") || scheme.eq_ignore_ascii_case("wss") {
-            Kind::Ws
-        } else {
-            Kind::Http
-        };
+        let is_ws = ["ws", "wss"].iter().any(|ws| scheme.eq_ignore_ascii_case(ws));
+        let by_scheme = if is_ws { Kind::Ws } else { Kind::Http };
         let kind = match (self.kind, self.has_command, self.has_url) {
-            (Some(Kind::Sdk), false, false) => Kind::Sdk,
-            (None | Some(Kind::Stdio | Kind::Local), true, _) => Kind::Stdio,
-            (None | Some(Kind::Remote), _, true) => by_scheme,
-            (Some(kind @ (Kind::Http | Kind::Sse | Kind::Ws)), _, true) => kind,
-            (_, false, false) => {
-                findings.add(bad("neither a command nor a URL", "one of them"));
-                return Err(Dropped);
-            }
-            (Some(_), _, _) => {
-                let found = if self.has_url { "a URL" } else { "a command" };
-                findings
-                    .add(bad(&format!("{found} that contradicts the `type`"), "a matching pair"));
-                return Err(Dropped);
-            }
+            (_, true, true) => Err(("both a command and a URL", "one of them")),
+            (Some(Kind::Sdk), false, false) => Ok(Kind::Sdk),
+            (None | Some(Kind::Stdio | Kind::Local), true, _) => Ok(Kind::Stdio),
+            (None | Some(Kind::Remote), _, true) => Ok(by_scheme),
+            (Some(kind @ (Kind::Http | Kind::Sse | Kind::Ws)), _, true) => Ok(kind),
+            (_, false, false) => Err(("neither a command nor a URL", "`command` or `url`")),
+            (_, true, _) => Err(("a command that contradicts the `type`", "a matching pair")),
+            (_, _, true) => Err(("a URL that contradicts the `type`", "a matching pair")),
         };
-        self.remarks(findings, offset, path);
+        let kind = kind.map_err(|(found, expected)| {
+            let finding = Diagnostic::error(Problem::BadTransport, found);
+            findings.add(offset, path, finding.expected(expected));
+            Dropped
+        })?;
+        self.note_likely_mistakes(findings, offset, path);
         let mut config = self.config;
         config.transport = match kind {
             Kind::Http => Transport::Http(remote(self.remote, self.stdio)),
@@ -266,12 +273,12 @@ impl Draft {
         Ok(config)
     }
 
-    /// What is legal and still likely a mistake.
-    fn remarks(&self, findings: &mut Findings<'_>, offset: usize, path: &Path<'_>) {
+    /// Reports values that are legal but probably mistakes.
+    fn note_likely_mistakes(&self, findings: &mut Findings<'_>, offset: usize, path: &Path<'_>) {
         if self.has_url && self.kind.is_none() && self.shape.title.starts_with("Claude Code") {
-            let finding = Finding::warning(Problem::Foreign, offset).at(path);
+            let finding = Diagnostic::warning(Problem::Foreign, "a URL without `type`");
             let hint = format!("read as `http`; {} skips such an entry", self.shape.title);
-            findings.add(finding.found("a URL without `type`").expected("`type`").hint(hint));
+            findings.add(offset, path, finding.expected("`type`").hint(hint));
         }
         let command = self.stdio.command.unexpanded();
         if self.has_command
@@ -280,45 +287,14 @@ impl Draft {
             && !command.contains(['/', '\\'])
         {
             let first = printable(command.split(' ').next().unwrap_or_default());
-            let finding = Finding::note(Problem::Foreign, offset).at(path);
-            let finding =
-                finding.found("a command with spaces and no `args`").expected("the program alone");
-            findings.add(finding.hint(format!("did you mean `{first}` with `args`?")));
+            let finding = Diagnostic::note(Problem::Foreign, "a command with spaces and no `args`");
+            let hint = format!("did you mean `{first}` with `args`?");
+            findings.add(offset, path, finding.expected("the program alone").hint(hint));
         }
     }
 }
 
-fn set_oauth(
-    oauth: &mut OAuth,
-    slot: Slot,
-    read: &mut value::Values<'_, '_, '_>,
-    node: &Node<'_>,
-) -> Result<(), Dropped> {
-    let field = match slot {
-        Slot::ClientSecret => {
-            oauth.client_secret = Some(read.secret(node)?);
-            return Ok(());
-        }
-        Slot::Scopes | Slot::ScopesText => {
-            oauth.scopes = read.scopes(node)?;
-            return Ok(());
-        }
-        Slot::CallbackPort => {
-            oauth.callback_port = Some(read.port(node)?);
-            return Ok(());
-        }
-        Slot::RedirectUri => &mut oauth.redirect_uri,
-        Slot::MetadataUrl => &mut oauth.metadata_url,
-        Slot::AuthorizationUrl => &mut oauth.authorization_url,
-        Slot::TokenUrl => &mut oauth.token_url,
-        Slot::Resource => &mut oauth.resource,
-        _ => &mut oauth.client_id,
-    };
-    *field = Some(read.template(node)?);
-    Ok(())
-}
-
-/// An endpoint keeps the variables its entry defines, for its own templates.
+/// Copies the entry's variables to the endpoint, for use in its templates.
 fn remote(mut remote: Remote, stdio: Stdio) -> Remote {
     remote.env = stdio.env;
     remote.env_pass = stdio.env_pass;

@@ -1,15 +1,14 @@
-//! VS Code, Cursor, Windsurf and Zed.
+//! Tables for VS Code, Cursor, Windsurf and Zed.
 
 use super::{
-    claude::MCP_SERVERS,
-    shape::{Kind, Section, Shape, Slot, Step, Switch, Unit, field},
+    claude::CLAUDE_DESKTOP,
+    shape::{Field, Kind, Section, Shape, Slot, Step, Switch, Unit, field},
 };
-use crate::{template::Syntax, text::Format};
+use crate::model::Syntax;
 
-/// `.vscode/mcp.json`: `servers`, and `inputs` that the user is asked for.
+/// `.vscode/mcp.json`: `servers`, and `inputs` that the user enters.
 pub(super) const VS_CODE: Shape = Shape {
     title: "VS Code",
-    format: Format::Json,
     comments: true,
     sections: &[Section { path: &[Step::Key("servers")], scope: None }],
     fields: &[
@@ -25,15 +24,13 @@ pub(super) const VS_CODE: Shape = Shape {
     opaque: &["dev", "sandbox", "sandboxEnabled", "gallery", "version"],
     syntax: Syntax::EDITOR,
     kinds: &[("stdio", Kind::Stdio), ("http", Kind::Http), ("sse", Kind::Sse)],
-    switch: Switch::Nowhere,
+    ..CLAUDE_DESKTOP
 };
 
 /// `.cursor/mcp.json`.
 pub(super) const CURSOR: Shape = Shape {
     title: "Cursor",
-    format: Format::Json,
     comments: true,
-    sections: MCP_SERVERS,
     fields: &[
         field("type", Slot::Type),
         field("command", Slot::Command),
@@ -42,17 +39,9 @@ pub(super) const CURSOR: Shape = Shape {
         field("envFile", Slot::EnvFile),
         field("url", Slot::Url),
         field("headers", Slot::Headers),
-        field(
-            "auth",
-            Slot::Group(&[
-                field("CLIENT_ID", Slot::ClientId),
-                field("CLIENT_SECRET", Slot::ClientSecret),
-                field("scopes", Slot::Scopes),
-            ]),
-        ),
+        field("auth", Slot::Group(CURSOR_AUTH)),
         field("transport", Slot::TypeAlias),
     ],
-    opaque: &[],
     syntax: Syntax::EDITOR,
     kinds: &[
         ("stdio", Kind::Stdio),
@@ -60,15 +49,17 @@ pub(super) const CURSOR: Shape = Shape {
         ("http", Kind::Http),
         ("streamable-http", Kind::Http),
     ],
-    switch: Switch::Nowhere,
+    ..CLAUDE_DESKTOP
 };
+const CURSOR_AUTH: &[Field] = &[
+    field("CLIENT_ID", Slot::ClientId),
+    field("CLIENT_SECRET", Slot::ClientSecret),
+    field("scopes", Slot::Scopes),
+];
 
-/// `mcp_config.json`: `serverUrl`, and no transport but the inferred one.
+/// `mcp_config.json`: `serverUrl`; the transport is always inferred.
 pub(super) const WINDSURF: Shape = Shape {
     title: "Windsurf",
-    format: Format::Json,
-    comments: false,
-    sections: MCP_SERVERS,
     fields: &[
         field("command", Slot::Command),
         field("args", Slot::Args),
@@ -80,14 +71,12 @@ pub(super) const WINDSURF: Shape = Shape {
     ],
     opaque: &["disabledTools", "alwaysAllow"],
     syntax: Syntax::EDITOR_AND_FILE,
-    kinds: &[],
-    switch: Switch::Nowhere,
+    ..CLAUDE_DESKTOP
 };
 
 /// `settings.json`, `context_servers`.
 pub(super) const ZED: Shape = Shape {
     title: "Zed",
-    format: Format::Json,
     comments: true,
     sections: &[Section { path: &[Step::Key("context_servers")], scope: None }],
     fields: &[
@@ -96,18 +85,13 @@ pub(super) const ZED: Shape = Shape {
         field("env", Slot::Env),
         field("url", Slot::Url),
         field("headers", Slot::Headers),
-        field(
-            "oauth",
-            Slot::Group(&[
-                field("client_id", Slot::ClientId),
-                field("client_secret", Slot::ClientSecret),
-            ]),
-        ),
+        field("oauth", Slot::Group(ZED_OAUTH)),
         field("enabled", Slot::Enabled),
         field("timeout", Slot::Call(Unit::Seconds)),
     ],
     opaque: &["source", "settings", "remote"],
-    syntax: Syntax::NONE,
-    kinds: &[],
     switch: Switch::Field,
+    ..CLAUDE_DESKTOP
 };
+const ZED_OAUTH: &[Field] =
+    &[field("client_id", Slot::ClientId), field("client_secret", Slot::ClientSecret)];

@@ -1,150 +1,35 @@
-//! How the reader says what it found, before it is known where that is in lines and columns.
+//! Collects diagnostics while reading and converts offsets to lines and columns.
 
-use std::{fmt::Write as _, sync::Arc};
+use std::{collections::HashMap, sync::Arc};
 
+use super::path::Path;
 use crate::{
     diagnostic::{Diagnostic, Place, Problem, Severity, printable},
-    document::escape_pointer,
-    text::{Cursor, Node},
+    format::{Cursor, Member, Node, SyntaxError},
 };
 
-/// The way from the root to a value, on the stack until a message wants it as a JSON pointer.
-#[derive(Clone, Copy)]
-pub(crate) enum Path<'p> {
-    Root,
-    Key(&'p Path<'p>, &'p str),
-    Index(&'p Path<'p>, usize),
+/// A value of the wrong type, the most common problem.
+pub(super) fn wrong(node: &Node<'_>, path: &Path<'_>, expected: &str) -> Diagnostic {
+    let found = format!("{} for `{}`", node.kind(), path.shown());
+    Diagnostic::error(Problem::WrongType, found).expected(expected)
 }
 
-impl<'p> Path<'p> {
-    pub(crate) fn key(&'p self, key: &'p str) -> Self {
-        Path::Key(self, key)
-    }
-
-    pub(crate) fn pointer(&self) -> String {
-        let mut pointer = String::with_capacity(self.length());
-        self.write(&mut pointer);
-        pointer
-    }
-
-    /// About how long the pointer is going to be.
-    fn length(&self) -> usize {
-        match self {
-            Self::Root => 0,
-            Self::Key(parent, key) => parent.length() + 1 + key.len(),
-            Self::Index(parent, _) => parent.length() + 5,
-        }
-    }
-
-    fn write(&self, out: &mut String) {
-        match self {
-            Self::Root => {}
-            Self::Key(parent, key) => {
-                parent.write(out);
-                out.push('/');
-                if key.contains(['~', '/']) {
-                    out.push_str(&escape_pointer(key));
-                } else {
-                    out.push_str(key);
-                }
-            }
-            Self::Index(parent, index) => {
-                parent.write(out);
-                // Writing to a string does not fail.
-                let _ = write!(out, "/{index}");
-            }
-        }
-    }
-
-    /// The last key, safe to print.
-    pub(crate) fn shown(&self) -> String {
-        printable(self.name())
-    }
-
-    /// The last key as it is written.
-    pub(crate) fn name(&self) -> &'p str {
-        match self {
-            Self::Root => "the file",
-            Self::Key(_, key) => key,
-            Self::Index(parent, _) => parent.name(),
-        }
-    }
-}
-
-/// One thing to say about a value.
-pub(crate) struct Finding {
-    severity: Severity,
-    problem: Problem,
-    offset: usize,
-    pointer: String,
-    found: String,
-    expected: String,
-    hint: Option<String>,
-}
-
-impl Finding {
-    pub(crate) fn new(severity: Severity, problem: Problem, offset: usize) -> Self {
-        let (pointer, found, expected) = Default::default();
-        Self { severity, problem, offset, pointer, found, expected, hint: None }
-    }
-
-    pub(crate) fn error(problem: Problem, offset: usize) -> Self {
-        Self::new(Severity::Error, problem, offset)
-    }
-
-    pub(crate) fn warning(problem: Problem, offset: usize) -> Self {
-        Self::new(Severity::Warning, problem, offset)
-    }
-
-    pub(crate) fn note(problem: Problem, offset: usize) -> Self {
-        Self::new(Severity::Hint, problem, offset)
-    }
-
-    /// A value of the wrong type: the commonest of all.
-    pub(crate) fn wrong(node: &Node<'_>, path: &Path<'_>, expected: &str) -> Self {
-        Self::error(Problem::WrongType, node.span.start)
-            .at(path)
-            .found(format!("{} for `{}`", node.kind(), path.shown()))
-            .expected(expected)
-    }
-
-    pub(crate) fn at(mut self, path: &Path<'_>) -> Self {
-        self.pointer = path.pointer();
-        self
-    }
-
-    pub(crate) fn found(mut self, found: impl Into<String>) -> Self {
-        self.found = found.into();
-        self
-    }
-
-    pub(crate) fn expected(mut self, expected: impl Into<String>) -> Self {
-        self.expected = expected.into();
-        self
-    }
-
-    pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
-        self.hint = Some(hint.into());
-        self
-    }
-}
-
-/// A file made of nothing but mistakes should not take more memory than some screens of them. Errors
-/// are counted apart: no number of remarks may hide one.
+/// Limits the memory for diagnostics of a file full of mistakes. Errors are counted separately, so warnings
+/// cannot crowd them out.
 const MAX_FINDINGS: usize = 1000;
 
-/// Turns findings into diagnostics with positions.
+/// Collects diagnostics with positions.
 pub(crate) struct Findings<'t> {
     cursor: Cursor<'t>,
     file: Arc<str>,
-    /// The key of the entry being read; one buffer for all of them.
+    /// The key of the current entry; one buffer is reused for all entries.
     server: String,
     in_server: bool,
     list: Vec<Diagnostic>,
     errors: usize,
-    /// How many there was no room for.
+    /// The number of diagnostics over the limit.
     dropped: usize,
-    /// Where the text ends.
+    /// The length of the text.
     end: usize,
 }
 
@@ -163,14 +48,14 @@ impl<'t> Findings<'t> {
         }
     }
 
-    /// From here on, findings are about the entry called `key`, or about none.
+    /// Sets the entry that the following diagnostics are about, or none.
     pub(crate) fn about(&mut self, key: Option<&str>) {
         self.in_server = key.is_some();
         self.server.clear();
         self.server.push_str(key.unwrap_or_default());
     }
 
-    /// The place an entry begins at; everything said about the entry comes after it.
+    /// The place where an entry begins; all diagnostics about the entry come after it.
     pub(crate) fn place_of_entry(&mut self, offset: usize, pointer: String) -> Place {
         let place = self.place(offset, pointer);
         self.cursor.mark();
@@ -181,32 +66,70 @@ impl<'t> Findings<'t> {
         Place { file: Arc::clone(&self.file), position: Some(self.cursor.at(offset)), pointer }
     }
 
-    /// Whether a finding of this severity would only be counted, so that its words need no thought.
+    /// Whether a diagnostic of this severity would only be counted, so that its message need not be built.
     pub(crate) fn is_full(&self, severity: Severity) -> bool {
         let others = self.list.len() - self.errors;
         MAX_FINDINGS <= if severity == Severity::Error { self.errors } else { others }
     }
 
-    pub(crate) fn add(&mut self, finding: Finding) {
+    /// Adds a diagnostic about the value at `path`, which begins at `offset`.
+    pub(crate) fn add(&mut self, offset: usize, path: &Path<'_>, mut finding: Diagnostic) {
         if self.is_full(finding.severity) {
             self.dropped += 1;
             return;
         }
         self.errors += usize::from(finding.severity == Severity::Error);
-        let Finding { severity, problem, offset, pointer, found, expected, hint } = finding;
-        let place = self.place(offset, pointer);
-        let server = self.in_server.then(|| self.server.clone());
-        self.list.push(Diagnostic { place, severity, problem, server, found, expected, hint });
+        finding.place = self.place(offset, path.pointer());
+        finding.server = self.in_server.then(|| self.server.clone());
+        self.list.push(finding);
     }
 
-    /// Everything found; the last one says how many more there were.
+    pub(crate) fn wrong(&mut self, node: &Node<'_>, path: &Path<'_>, expected: &str) {
+        self.add(node.span.start, path, wrong(node, path, expected));
+    }
+
+    pub(crate) fn syntax(&mut self, error: SyntaxError) {
+        let SyntaxError { offset, found, expected } = error;
+        let finding = Diagnostic::error(Problem::Syntax, found).expected(expected);
+        self.add(offset, &Path::Root, finding);
+    }
+
+    /// All diagnostics; the last one has the number of those omitted.
     pub(crate) fn finish(mut self) -> Vec<Diagnostic> {
         if self.dropped > 0 {
             let place = self.place(self.end, String::new());
             let found = format!("{} more findings", self.dropped);
-            let more = Diagnostic::of_file(&self.file, Severity::Hint, Problem::Omitted, found);
-            self.list.push(Diagnostic { place, ..more.hint("not listed") });
+            let more = Diagnostic::note(Problem::Omitted, found).hint("not listed");
+            self.list.push(Diagnostic { place, ..more });
         }
         self.list
     }
+}
+
+/// Marks an entry as unusable; the reason has been added to the diagnostics.
+pub(crate) struct Dropped;
+
+/// The members that a later member with the same key replaces, in order. Each is reported.
+pub(super) fn replaced_members(
+    findings: &mut Findings<'_>,
+    members: &[Member<'_>],
+    path: &Path<'_>,
+) -> Vec<usize> {
+    let replaced: Vec<usize> = if members.len() <= 16 {
+        // Nearly all objects are small and are compared without allocating.
+        let repeated = |i: &usize| members[i + 1..].iter().any(|m| m.key == members[*i].key);
+        (0..members.len()).filter(repeated).collect()
+    } else {
+        let last: HashMap<&str, usize> =
+            members.iter().enumerate().map(|(i, m)| (&*m.key, i)).collect();
+        (0..members.len()).filter(|i| last[&*members[*i].key] != *i).collect()
+    };
+    for index in &replaced {
+        let member = &members[*index];
+        let found = format!("`{}` a first time", printable(&member.key));
+        let finding = Diagnostic::warning(Problem::DuplicateKey, found);
+        let finding = finding.expected("each key once").hint("the last one counts");
+        findings.add(member.key_span.start, &path.key(&member.key), finding);
+    }
+    replaced
 }

@@ -1,21 +1,23 @@
-//! From bytes to a document: finds the sections, reads each entry, loses only the bad ones.
+//! Reads bytes into a document: finds the sections, reads each entry and skips only the invalid ones.
 
-use std::{collections::HashMap, sync::Arc};
+use std::sync::Arc;
 
 use super::{
-    Dialect, aside, detect,
+    catalogue::Dialect,
+    detect,
+    document::{Document, Entry, ReadOptions},
     draft::Draft,
-    finding::{Finding, Findings, Path},
-    shape::{Section, Step},
+    finding::{Findings, replaced_members},
+    path::{Path, follow},
+    shape::{HOST_KEYS, Section},
 };
 use crate::{
     diagnostic::{Diagnostic, Problem, Severity, printable},
-    document::{Document, Entry, ReadOptions},
-    name::ServerName,
-    text::{self, Cursor, Format, Member, Node, Relaxed, SyntaxError},
+    format::{self, Cursor, Member, Node, Relaxed},
+    model::{Scope, ServerConfig, ServerName},
 };
 
-/// Reads one file's bytes. Always gives a document; what went wrong is inside.
+/// Reads one file's bytes. Always returns a document; problems are in its diagnostics.
 ///
 /// ```
 /// use mcp_config::{ReadOptions, read};
@@ -36,6 +38,60 @@ pub fn read(bytes: &[u8], options: &ReadOptions<'_>) -> Document {
     document
 }
 
+/// Reads one server from the JSON of its entry in our own format, without the name.
+///
+/// # Errors
+/// The diagnostics: errors first, then warnings, which may name the cause, such as a misspelled key.
+/// Positions refer to `json`.
+///
+/// ```
+/// use mcp_config::dialect::read_server;
+///
+/// let server = read_server("docs", r#"{"type":"http","url":"https://example.com/mcp"}"#).unwrap();
+/// assert_eq!(server.name.as_str(), "docs");
+/// let wrong = read_server("docs", r#"{"foo":1}"#).unwrap_err();
+/// assert_eq!(wrong[0].message(), "found neither a command nor a URL, expected `command` or `url`");
+/// ```
+pub fn read_server(name: &str, json: &str) -> Result<ServerConfig, Vec<Diagnostic>> {
+    let mut document = Document::empty("the JSON");
+    let mut findings = Findings::new(json, &document.file);
+    match format::parse_json(json) {
+        Ok((node, _)) if node.members().is_none() => {
+            let finding = Diagnostic::error(Problem::WrongType, node.kind()).expected("an object");
+            findings.add(node.span.start, &Path::Root, finding);
+        }
+        Ok((node, _)) if holds_servers(&node) => {
+            let finding = Diagnostic::error(Problem::BadTransport, "an object of servers");
+            let finding = finding.expected("the entry of one server");
+            let hint = "leave out the braces and the name around it";
+            findings.add(node.span.start, &Path::Root, finding.hint(hint));
+        }
+        Ok((node, _)) => {
+            let (document, findings) = (&mut document, &mut findings);
+            let mut reader =
+                Reader { document, findings, project: None, dialect: Dialect::McpJson };
+            reader.entry(name, node.span.start, &Path::Root, &node, None);
+        }
+        Err(error) => findings.syntax(error),
+    }
+    if let Some(entry) = document.get(name) {
+        return Ok(entry.config.clone());
+    }
+    let mut found = findings.finish();
+    found.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
+    found.retain(|finding| finding.severity > Severity::Hint);
+    Err(found)
+}
+
+/// Whether an object contains entries, such as a whole file, instead of being one.
+fn holds_servers(node: &Node<'_>) -> bool {
+    let members = node.members().unwrap_or_default();
+    !detect::is_server(node)
+        && members
+            .iter()
+            .any(|member| member.key == "mcpServers" || detect::is_server(&member.value))
+}
+
 /// The text of a file, without a byte-order mark.
 fn decode<'b>(bytes: &'b [u8], options: &ReadOptions<'_>) -> Result<&'b str, Box<Diagnostic>> {
     let fault = |problem, found| Diagnostic::of_file(options.file, Severity::Error, problem, found);
@@ -54,226 +110,159 @@ fn decode<'b>(bytes: &'b [u8], options: &ReadOptions<'_>) -> Result<&'b str, Box
     })
 }
 
-/// Turns text into a tree; JSON also tells where it was not strict.
-pub(crate) fn parse(text: &str, format: Format) -> Result<(Node<'_>, Relaxed), SyntaxError> {
-    match format {
-        Format::Json => text::parse_json(text),
-        #[cfg(feature = "toml")]
-        Format::Toml => text::parse_toml(text).map(|node| (node, Relaxed::default())),
-        #[cfg(feature = "yaml")]
-        Format::Yaml => text::parse_yaml(text).map(|node| (node, Relaxed::default())),
-        #[cfg(not(all(feature = "toml", feature = "yaml")))]
-        _ => Err(SyntaxError {
-            offset: 0,
-            found: "a format this build leaves out".to_owned(),
-            expected: "JSON (the features `toml` and `yaml` add the others)",
-        }),
-    }
-}
-
 fn read_text(text: &str, options: &ReadOptions<'_>, document: &mut Document) {
-    // An empty file is what `touch` leaves, and what some tools start from.
+    // `touch` and some tools create empty files.
     if text.trim().is_empty() {
         document.dialect = options.dialect;
         return;
     }
     let mut findings = Findings::new(text, &document.file);
     let format = options.dialect.map_or_else(|| detect::format(options.file), Dialect::format);
-    match parse(text, format) {
+    match format::parse(text, format) {
         Ok((root, relaxed)) => {
             let project = options.project_key();
-            let mut reader = Reader { document, findings: &mut findings, project };
-            reader.root(&root, relaxed, options);
+            let project = project.as_deref();
+            let detect = || detect::dialect(options.file, &root);
+            if let Some(dialect) = options.dialect.or_else(detect) {
+                let findings = &mut findings;
+                Reader { document, findings, project, dialect }.root(&root, relaxed);
+            } else {
+                let finding = Diagnostic::error(Problem::UnknownDialect, detect::keys_seen(&root));
+                findings.add(root.span.start, &Path::Root, finding.expected(detect::CONTAINERS));
+            }
         }
-        Err(SyntaxError { offset, found, expected }) => {
-            findings.add(Finding::error(Problem::Syntax, offset).found(found).expected(expected));
-        }
+        Err(error) => findings.syntax(error),
     }
     document.diagnostics = findings.finish();
 }
 
-/// The entry is not used; why has been added to the findings.
-pub(crate) struct Dropped;
-
-pub(crate) struct Reader<'r, 't> {
-    pub(crate) document: &'r mut Document,
-    pub(crate) findings: &'r mut Findings<'t>,
-    pub(crate) project: Option<String>,
+/// The reader's state: the document being filled, and the options.
+pub(super) struct Reader<'r, 't> {
+    pub(super) document: &'r mut Document,
+    pub(super) findings: &'r mut Findings<'t>,
+    /// The current project, for files with settings per project.
+    pub(super) project: Option<&'r str>,
+    pub(super) dialect: Dialect,
 }
 
 impl Reader<'_, '_> {
-    fn root(&mut self, root: &Node<'_>, relaxed: Relaxed, options: &ReadOptions<'_>) {
-        let detected = options.dialect.or_else(|| detect::dialect(options.file, root));
-        let Some(dialect) = detected else {
-            let finding = Finding::error(Problem::UnknownDialect, root.span.start);
-            self.findings.add(finding.found(detect::keys_seen(root)).expected(detect::CONTAINERS));
-            return;
-        };
-        self.document.dialect = Some(dialect);
+    fn root(&mut self, root: &Node<'_>, relaxed: Relaxed) {
+        self.document.dialect = Some(self.dialect);
         if root.members().is_none() {
-            self.findings.add(Finding::wrong(root, &Path::Root, "an object"));
+            self.findings.wrong(root, &Path::Root, "an object");
             return;
         }
-        self.note_relaxed(dialect, relaxed);
-        for section in dialect.shape().sections {
-            self.section(root, section, dialect);
+        self.note_relaxed(relaxed);
+        for section in self.dialect.shape().sections {
+            self.section(root, section);
         }
         self.findings.about(None);
-        aside::read(self, root, dialect);
+        self.settings(root);
     }
 
-    fn note_relaxed(&mut self, dialect: Dialect, relaxed: Relaxed) {
-        let shape = dialect.shape();
+    fn note_relaxed(&mut self, relaxed: Relaxed) {
+        let shape = self.dialect.shape();
         let found = [(relaxed.comment, "a comment"), (relaxed.trailing_comma, "a trailing comma")];
         for (offset, found) in found {
             if let Some(offset) = offset.filter(|_| !shape.comments) {
-                let finding = Finding::warning(Problem::RelaxedSyntax, offset).found(found);
-                let hint = format!("{} itself refuses a file with one", shape.title);
-                self.findings.add(finding.expected("strict JSON").hint(hint));
+                let finding = Diagnostic::warning(Problem::RelaxedSyntax, found);
+                let hint = format!("{} rejects files with one", shape.title);
+                let finding = finding.expected("strict JSON").hint(hint);
+                self.findings.add(offset, &Path::Root, finding);
             }
         }
     }
 
-    /// Follows `steps` from `root` and hands the node found, with its path, to `then`.
-    pub(crate) fn follow<'n, 'a>(
-        &mut self,
-        node: &'n Node<'a>,
-        steps: &[Step],
-        path: &Path<'_>,
-        then: &mut dyn FnMut(&mut Self, &'n Node<'a>, &Path<'_>),
-    ) {
-        let [step, rest @ ..] = steps else { return then(self, node, path) };
-        let key = match step {
-            Step::Key(key) => (*key).to_owned(),
-            Step::Project => match &self.project {
-                Some(project) => project.clone(),
-                None => return,
-            },
-        };
-        if let Some(next) = node.get(&key) {
-            self.follow(next, rest, &path.key(&key), then);
-        }
-    }
-
-    fn section(&mut self, root: &Node<'_>, section: &Section, dialect: Dialect) {
-        self.follow(root, section.path, &Path::Root, &mut |reader, node, path| {
-            reader.findings.about(None);
+    fn section(&mut self, root: &Node<'_>, section: &Section) {
+        follow(root, section.path, self.project, &Path::Root, &mut |node, path| {
+            self.findings.about(None);
             if let Some(members) = node.members() {
-                reader.members(members, path, section, dialect);
+                self.members(members, path, section.scope);
             } else if let Some(items) = node.items() {
-                reader.items(items, path, section, dialect);
+                self.items(items, path, section.scope);
             } else {
-                reader.findings.add(Finding::wrong(node, path, "an object of servers"));
+                self.findings.wrong(node, path, "an object of servers");
             }
         });
     }
 
-    fn members(
-        &mut self,
-        members: &[Member<'_>],
-        path: &Path<'_>,
-        section: &Section,
-        dialect: Dialect,
-    ) {
+    fn members(&mut self, members: &[Member<'_>], path: &Path<'_>, scope: Option<Scope>) {
         self.document.entries.reserve(members.len());
-        let stale = self.stale(members, path);
+        let replaced = replaced_members(self.findings, members, path);
         for (index, member) in members.iter().enumerate() {
-            let aside = dialect == Dialect::Flat
-                && (member.key.starts_with('$') || member.value.members().is_none());
-            if aside || stale.binary_search(&index).is_ok() {
+            if replaced.binary_search(&index).is_ok() {
                 continue;
             }
             let path = path.key(&member.key);
-            let entry = EntryAt { key: &member.key, offset: member.key_span.start, path: &path };
-            self.entry(&entry, &member.value, section, dialect);
+            if self.dialect == Dialect::Flat && !detect::is_server(&member.value) {
+                self.note_non_server(member, &path);
+                continue;
+            }
+            self.entry(&member.key, member.key_span.start, &path, &member.value, scope);
         }
     }
 
-    /// Servers as an array of objects with a `name`, as device management delivers them.
-    fn items(&mut self, items: &[Node<'_>], path: &Path<'_>, section: &Section, dialect: Dialect) {
+    /// Reports a member of a flat file that is not a server.
+    fn note_non_server(&mut self, member: &Member<'_>, path: &Path<'_>) {
+        if member.key.starts_with('$') || HOST_KEYS.contains(&&*member.key) {
+            return;
+        }
+        let found = format!("`{}`, which is not a server", printable(&member.key));
+        let finding = Diagnostic::note(Problem::UnknownField, found);
+        let finding = finding.expected("`command` or `url`").hint("ignored");
+        self.findings.add(member.key_span.start, path, finding);
+    }
+
+    /// Reads servers from an array of objects with a `name`, as device management delivers them.
+    fn items(&mut self, items: &[Node<'_>], path: &Path<'_>, scope: Option<Scope>) {
         for (index, item) in items.iter().enumerate() {
             let path = Path::Index(path, index);
             self.findings.about(None);
-            match item.get("name").and_then(Node::as_str) {
-                Some(key) => {
-                    let entry = EntryAt { key, offset: item.span.start, path: &path };
-                    self.entry(&entry, item, section, dialect);
-                }
-                None => self.findings.add(
-                    Finding::error(Problem::BadName, item.span.start)
-                        .at(&path)
-                        .found("a server without a `name`")
-                        .expected("a string"),
-                ),
+            if let Some(key) = item.get("name").and_then(Node::as_str) {
+                self.entry(key, item.span.start, &path, item, scope);
+            } else {
+                let finding = Diagnostic::error(Problem::BadName, "a server without a `name`");
+                self.findings.add(item.span.start, &path, finding.expected("a string"));
             }
         }
     }
 
-    fn entry(&mut self, at: &EntryAt<'_>, node: &Node<'_>, section: &Section, dialect: Dialect) {
-        let place = self.findings.place_of_entry(at.offset, at.path.pointer());
-        self.findings.about(Some(at.key));
-        let name = match at.key.parse::<ServerName>() {
+    fn entry(
+        &mut self,
+        key: &str,
+        offset: usize,
+        path: &Path<'_>,
+        node: &Node<'_>,
+        scope: Option<Scope>,
+    ) {
+        let dialect = self.dialect;
+        let place = self.findings.place_of_entry(offset, path.pointer());
+        self.findings.about(Some(key));
+        let name = match key.parse::<ServerName>() {
             Ok(name) => name,
             Err(error) => {
-                let finding = Finding::error(Problem::BadName, at.offset).at(at.path);
+                let finding = Diagnostic::error(Problem::BadName, error.to_string());
                 let expected = "1 to 64 characters without `/`, `\\` or control characters";
-                self.findings.add(finding.found(error.to_string()).expected(expected));
+                self.findings.add(offset, path, finding.expected(expected));
                 return;
             }
         };
         let Some(members) = node.members() else {
-            self.findings.add(Finding::wrong(node, at.path, "an object"));
+            self.findings.wrong(node, path, "an object");
             return;
         };
-        let stale = self.stale(members, at.path);
+        let replaced = replaced_members(self.findings, members, path);
         let mut draft = Draft::new(name, dialect.shape());
         for (index, member) in members.iter().enumerate() {
-            if stale.binary_search(&index).is_ok() {
+            if replaced.binary_search(&index).is_ok() {
                 continue;
             }
-            if draft.member(self.findings, member, at.path).is_err() {
+            if draft.member(self.findings, member, path).is_err() {
                 return;
             }
         }
-        if let Ok(config) = draft.finish(self.findings, at.offset, at.path) {
-            self.document.entries.push(Arc::new(Entry {
-                config,
-                place,
-                dialect,
-                scope: section.scope,
-            }));
+        if let Ok(config) = draft.finish(self.findings, offset, path) {
+            self.document.entries.push(Arc::new(Entry { config, place, dialect, scope }));
         }
     }
-
-    /// The members that a later one of the same key replaces, in order; each is reported.
-    fn stale(&mut self, members: &[Member<'_>], path: &Path<'_>) -> Vec<usize> {
-        let stale: Vec<usize> = if members.len() <= 16 {
-            // Small objects, nearly all of them, are compared without allocating.
-            let repeated = |i: &usize| members[i + 1..].iter().any(|m| m.key == members[*i].key);
-            (0..members.len()).filter(repeated).collect()
-        } else {
-            let last: HashMap<&str, usize> =
-                members.iter().enumerate().map(|(i, m)| (&*m.key, i)).collect();
-            (0..members.len()).filter(|i| last[&*members[*i].key] != *i).collect()
-        };
-        for index in &stale {
-            let member = &members[*index];
-            let finding = Finding::warning(Problem::DuplicateKey, member.key_span.start);
-            let found = format!("`{}` a first time", printable(&member.key));
-            self.findings.add(
-                finding
-                    .at(&path.key(&member.key))
-                    .found(found)
-                    .expected("each key once")
-                    .hint("the last one counts"),
-            );
-        }
-        stale
-    }
-}
-
-struct EntryAt<'p> {
-    key: &'p str,
-    offset: usize,
-    path: &'p Path<'p>,
 }

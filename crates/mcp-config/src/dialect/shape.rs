@@ -1,42 +1,56 @@
-//! What makes one dialect different from the next, as data.
+//! The type of the tables that describe dialects.
 //!
-//! A [`Shape`] says where a file keeps its servers and which key holds which setting. The reader,
-//! the writer, the hints about typos and the published schema all walk the same tables, so a
-//! setting is described once per dialect and can't drift between them.
+//! A [`Shape`] says where a file keeps its servers and which key holds which setting. The reader, the writer,
+//! the hints about typos and the published schema all use the same tables, so each setting is described once
+//! per dialect.
 
-use crate::{scope::Scope, template::Syntax, text::Format};
+use crate::{
+    format::Format,
+    model::{Scope, Syntax},
+};
 
-/// One dialect.
+/// The top-level keys that are host settings.
+pub(crate) const HOST_KEYS: [&str; 7] = [
+    "tool_search",
+    "lazyLoading",
+    "summaryDescriptionLimit",
+    "maxToolsPerSearch",
+    "alwaysLoadTools",
+    "retry",
+    "trustRules",
+];
+
+/// The description of one dialect.
 pub(crate) struct Shape {
     /// Its name in messages.
     pub(crate) title: &'static str,
     pub(crate) format: Format,
     /// Whether the tool itself accepts comments and trailing commas.
     pub(crate) comments: bool,
-    /// Where servers stand; the first is where new ones are written.
+    /// The locations of servers; new ones are written to the first.
     pub(crate) sections: &'static [Section],
     pub(crate) fields: &'static [Field],
-    /// Keys the tool knows and we have no use for: kept, and not worth a remark.
+    /// Keys that the tool defines and we do not use: preserved without a diagnostic.
     pub(crate) opaque: &'static [&'static str],
     pub(crate) syntax: Syntax,
-    /// The words for transports, in `type`; empty where the tool infers it.
+    /// The values of `type`; empty if the tool infers the transport.
     pub(crate) kinds: &'static [(&'static str, Kind)],
-    /// Where "off" is written.
+    /// How a server is disabled.
     pub(crate) switch: Switch,
 }
 
-/// A place servers stand in.
+/// A location of servers in a file.
 pub(crate) struct Section {
     pub(crate) path: &'static [Step],
-    /// The scope these servers have, when it is not the document's.
+    /// The scope of these servers, if it differs from the document's.
     pub(crate) scope: Option<Scope>,
 }
 
-/// One step towards a section, or towards a list of names.
+/// One step on the path to a section or a list of names.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Step {
     Key(&'static str),
-    /// The key that is the absolute path of the project at hand.
+    /// The absolute path of the current project, used as a key.
     Project,
 }
 
@@ -50,7 +64,7 @@ pub(crate) const fn field(key: &'static str, slot: Slot) -> Field {
     Field { key, slot }
 }
 
-/// What a transport is called, before its details are known.
+/// The kind of transport, before its details are known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     Stdio,
@@ -58,47 +72,56 @@ pub(crate) enum Kind {
     Sse,
     Ws,
     Sdk,
-    /// `local` and `remote`: the entry's other fields say what exactly.
+    /// `local` and `remote`: the exact transport depends on the entry's other fields.
     Local,
     Remote,
-    /// Runs only inside the tool the file belongs to.
+    /// Runs only inside the tool that the file belongs to.
     Foreign,
 }
 
-/// The setting a key holds. Several keys may hold one setting; the first in a table is written.
+/// The setting that a key holds. Several keys may hold one setting; the writer uses the first in a table.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Slot {
     Type,
-    /// `transport`, where people write it for `type`: understood, with a remark.
+    /// `transport` written for `type`: accepted with a warning.
     TypeAlias,
     Command,
     /// An array of the program and its arguments.
     CommandLine,
     Args,
+    /// Like [`Slot::Args`], but always written because the protocol requires it.
+    ArgsAlways,
     Env,
-    /// As [`Slot::Env`], where `null` removes a variable and numbers are fine.
+    /// Like [`Slot::Env`], but `null` removes a variable and numbers are allowed.
     EnvOrNull,
+    /// Variables as an array of `name` and `value`, always written.
+    EnvPairs,
     EnvPass,
+    InheritEnv,
     EnvFile,
     Cwd,
     Url,
-    /// An address under a key that settles the transport.
+    /// A URL whose key determines the transport.
     UrlOf(Kind),
     Headers,
-    /// Header names to variable names.
+    /// Headers as an array of `name` and `value`, always written.
+    HeaderPairs,
+    /// Names of headers mapped to names of variables.
     HeaderVariables,
     /// The variable that holds a bearer token.
     BearerVariable,
     HeadersHelper,
     SdkServer,
     Enabled,
-    /// As [`Slot::Enabled`], but always written: the tool insists.
+    /// Like [`Slot::Enabled`], but always written because the tool requires it.
     EnabledAlways,
     Disabled,
     Startup(Unit),
     Call(Unit),
     Total(Unit),
     Allow,
+    /// Like [`Slot::Allow`], but `["*"]` means every tool; always written.
+    AllowAlways,
     Deny,
     AlwaysLoad,
     Trust,
@@ -108,7 +131,7 @@ pub(crate) enum Slot {
     Era,
     Auth,
     Description,
-    /// The server's own name once more; the tool insists.
+    /// The server's name again, because the tool requires it.
     NameAgain,
     ClientId,
     ClientSecret,
@@ -125,34 +148,34 @@ pub(crate) enum Slot {
     TlsCa,
     TlsCert,
     TlsKey,
-    /// A nested object with fields of its own.
+    /// A nested object with its fields.
     Group(&'static [Field]),
-    /// As a group, or `false`: do not sign in.
+    /// Like a group, or `false` to disable the login.
     OAuth(&'static [Field]),
 }
 
-/// What a number of a timeout counts.
+/// The unit of a timeout.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Unit {
     Millis,
     Seconds,
-    /// Milliseconds, where a value under a second is taken for a mistake and ignored.
+    /// Milliseconds, where a value under a second is considered a mistake and ignored.
     MillisFromOneSecond,
 }
 
-/// How a dialect says "off" for one server.
+/// How a dialect disables one server.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Switch {
-    /// By a field of the entry.
+    /// With a field of the entry.
     Field,
-    /// By its name in a list elsewhere in the file.
+    /// With its name in a list elsewhere in the file.
     List(&'static [Step]),
-    /// Not in this file.
+    /// Not supported in this file.
     Nowhere,
 }
 
 impl Shape {
-    /// Every key an entry may have at its top, for hints about typos.
+    /// All top-level keys of an entry, for hints about typos.
     pub(crate) fn known_keys(&self) -> impl Iterator<Item = &'static str> {
         self.fields.iter().map(|field| field.key).chain(self.opaque.iter().copied())
     }

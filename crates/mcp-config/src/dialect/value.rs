@@ -1,30 +1,32 @@
-//! From a node to the value a setting wants, or a finding that says why not.
+//! Converts nodes to the values of settings, or reports why they are invalid.
 
 use std::time::Duration;
 
 use super::{
     claude,
-    finding::{Finding, Findings, Path},
-    read::Dropped,
+    finding::{Dropped, Findings},
+    path::Path,
     shape::{Kind, Shape, Unit},
 };
 use crate::{
-    diagnostic::Problem,
-    model::{AlwaysLoad, AuthKind, ConnectMode, EraPin},
-    redact::shown_word,
-    secret_map::SecretMap,
-    template::{Part, SecretText, Syntax, Template},
-    text::{Node, Value},
+    diagnostic::{Diagnostic, Problem},
+    format::{Node, Value},
+    model::{
+        AlwaysLoad, AuthKind, ConnectMode, EraPin, InheritEnv, Part, SecretMap, SecretText, Syntax,
+        Template, hides_host, shown_word,
+    },
 };
 
-/// The words a setting may be, each with what it means. The schema lists the same ones.
+/// The allowed words of a setting with their meaning. The schema lists the same words.
 pub(crate) type Words<T> = &'static [(&'static str, T)];
 pub(crate) const CONNECT: Words<ConnectMode> =
     &[("eager", ConnectMode::Eager), ("lazy", ConnectMode::Lazy)];
 pub(crate) const AUTH: Words<AuthKind> =
     &[("none", AuthKind::None), ("headers", AuthKind::Headers), ("oauth", AuthKind::OAuth)];
+pub(crate) const INHERIT_ENV: Words<InheritEnv> =
+    &[("safe", InheritEnv::Safe), ("all", InheritEnv::All)];
 
-/// Reads values of one field.
+/// Reads the values of one field.
 pub(crate) struct Values<'r, 't, 'p> {
     pub(crate) findings: &'r mut Findings<'t>,
     pub(crate) path: &'p Path<'p>,
@@ -35,17 +37,21 @@ type Read<T> = Result<T, Dropped>;
 
 impl Values<'_, '_, '_> {
     pub(crate) fn wrong<T>(&mut self, node: &Node<'_>, expected: &str) -> Read<T> {
-        self.findings.add(Finding::wrong(node, self.path, expected));
+        self.findings.wrong(node, self.path, expected);
         Err(Dropped)
+    }
+
+    fn add(&mut self, node: &Node<'_>, finding: Diagnostic) {
+        self.findings.add(node.span.start, self.path, finding);
     }
 
     pub(crate) fn wrong_as<T>(&mut self, node: &Node<'_>, found: &str, expected: &str) -> Read<T> {
-        let finding = Finding::wrong(node, self.path, expected);
-        self.findings.add(finding.found(format!("{found} for `{}`", self.path.shown())));
+        let found = format!("{found} for `{}`", self.path.shown());
+        self.add(node, Diagnostic::error(Problem::WrongType, found).expected(expected));
         Err(Dropped)
     }
 
-    /// A string without NUL, which no process and no header can carry.
+    /// A string without NUL, which neither processes nor headers can carry.
     fn string<'n>(&mut self, node: &'n Node<'_>, expected: &str) -> Read<&'n str> {
         match node.as_str() {
             Some(text) if text.contains('\0') => {
@@ -62,7 +68,7 @@ impl Values<'_, '_, '_> {
 
     pub(crate) fn template(&mut self, node: &Node<'_>) -> Read<Template> {
         let text = self.string(node, "a string")?;
-        self.note_edges(node, text);
+        self.note_surrounding_space(node, text);
         Ok(self.syntax.parse(text))
     }
 
@@ -70,14 +76,15 @@ impl Values<'_, '_, '_> {
         self.template(node).map(SecretText)
     }
 
-    /// White space at either end is invisible and nearly always a paste; the value is not shown.
-    fn note_edges(&mut self, node: &Node<'_>, text: &str) {
+    /// Reports surrounding white space, which is invisible and usually pasted by mistake. The value is not
+    /// shown.
+    fn note_surrounding_space(&mut self, node: &Node<'_>, text: &str) {
         let bytes = text.as_bytes();
         let edge = |byte: Option<&u8>| byte.is_some_and(u8::is_ascii_whitespace);
         if edge(bytes.first()) || edge(bytes.last()) {
-            let finding = Finding::note(Problem::Foreign, node.span.start).at(self.path);
             let found = format!("white space at the start or end of `{}`", self.path.shown());
-            self.findings.add(finding.found(found).hint("kept; check whether it is meant"));
+            let finding = Diagnostic::note(Problem::Foreign, found);
+            self.add(node, finding.hint("kept; remove it if it is not intended"));
         }
     }
 
@@ -86,7 +93,7 @@ impl Values<'_, '_, '_> {
         items.iter().map(|item| self.scalar(item, "a string", false)).collect()
     }
 
-    /// A string, or a number or boolean taken for one, as people write ports and switches.
+    /// Reads a string, or a number or boolean as a string, as users write ports and flags.
     fn scalar(
         &mut self,
         node: &Node<'_>,
@@ -99,9 +106,9 @@ impl Values<'_, '_, '_> {
             _ => return Ok(self.syntax.parse(self.string(node, expected)?)),
         };
         if !numbers_are_fine {
-            let finding = Finding::warning(Problem::WrongType, node.span.start).at(self.path);
             let found = format!("{} in `{}`", node.kind(), self.path.shown());
-            self.findings.add(finding.found(found).expected(expected).hint("read as text"));
+            let finding = Diagnostic::warning(Problem::WrongType, found);
+            self.add(node, finding.expected(expected).hint("read as text"));
         }
         Ok(Template::literal(text))
     }
@@ -111,7 +118,7 @@ impl Values<'_, '_, '_> {
         items.iter().map(|item| self.text(item)).collect()
     }
 
-    /// Variables set, and variables removed.
+    /// The variables to set, and the names of those to remove.
     pub(crate) fn environment(
         &mut self,
         node: &Node<'_>,
@@ -120,10 +127,7 @@ impl Values<'_, '_, '_> {
         let Some(members) = node.members() else { return self.wrong(node, "an object of strings") };
         let (mut set, mut unset) = (Vec::with_capacity(members.len()), Vec::new());
         for member in members {
-            if member.key.is_empty() || member.key.contains(|c: char| c == '=' || c.is_control()) {
-                let expected = "a variable's name, without `=` or control characters";
-                return self.wrong_as(&member.value, "an impossible variable", expected);
-            }
+            self.variable_name(&member.key, &member.value)?;
             if matches!(member.value.value, Value::Null) && relaxed {
                 unset.push(member.key.to_string());
             } else {
@@ -139,20 +143,59 @@ impl Values<'_, '_, '_> {
         let mut headers = Vec::with_capacity(members.len());
         for member in members {
             self.header_name(&member.key, node)?;
-            let value = self.scalar(&member.value, "a string", false)?;
-            if value.unexpanded().contains(['\r', '\n']) {
-                return self.wrong_as(&member.value, "a line break", "a header on one line");
-            }
+            let value = self.header_value(&member.value)?;
             headers.push((&*member.key, SecretText(value)));
         }
         Ok(headers.into_iter().collect())
     }
 
+    fn header_value(&mut self, node: &Node<'_>) -> Read<Template> {
+        let value = self.scalar(node, "a string", false)?;
+        if value.unexpanded().contains(['\r', '\n']) {
+            return self.wrong_as(node, "a line break", "a header on one line");
+        }
+        Ok(value)
+    }
+
+    fn variable_name(&mut self, name: &str, node: &Node<'_>) -> Read<()> {
+        if name.is_empty() || name.contains(|c: char| c == '=' || c.is_control()) {
+            let expected = "a variable's name, without `=` or control characters";
+            return self.wrong_as(node, "an invalid variable name", expected);
+        }
+        Ok(())
+    }
+
+    /// Variables as an array of `name` and `value`.
+    pub(crate) fn env_pairs(&mut self, node: &Node<'_>) -> Read<SecretMap> {
+        let mut map = SecretMap::new();
+        for (name, value) in self.pairs(node)? {
+            self.variable_name(name, value)?;
+            map.insert(name, SecretText(self.scalar(value, "a string", false)?));
+        }
+        Ok(map)
+    }
+
+    /// Headers as an array of `name` and `value`.
+    pub(crate) fn header_pairs(&mut self, node: &Node<'_>) -> Read<SecretMap> {
+        let mut map = SecretMap::new();
+        for (name, value) in self.pairs(node)? {
+            self.header_name(name, value)?;
+            map.insert(name, SecretText(self.header_value(value)?));
+        }
+        Ok(map)
+    }
+
+    fn pairs<'n, 't>(&mut self, node: &'n Node<'t>) -> Read<Vec<(&'n str, &'n Node<'t>)>> {
+        let pair = |item: &'n Node<'t>| Some((item.get("name")?.as_str()?, item.get("value")?));
+        let all = node.items().and_then(|items| items.iter().map(pair).collect());
+        all.ok_or(()).or_else(|()| self.wrong(node, "an array of objects with `name` and `value`"))
+    }
+
     fn header_name(&mut self, name: &str, node: &Node<'_>) -> Read<()> {
         let token = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
         if name.is_empty() || !name.bytes().all(token) {
-            // Not repeated: it may be a whole header, pasted with its value.
-            return self.wrong_as(node, "a header name that is none", "letters, digits and `-`");
+            // Do not repeat it: it may be a whole header, pasted with its value.
+            return self.wrong_as(node, "an invalid header name", "letters, digits and `-`");
         }
         Ok(())
     }
@@ -179,13 +222,23 @@ impl Values<'_, '_, '_> {
         let name = self.string(node, "the name of a variable")?;
         if name.is_empty() || !name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
         {
-            return self.wrong_as(node, "text that names no variable", "letters, digits and `_`");
+            return self.wrong_as(node, "an invalid variable name", "letters, digits and `_`");
         }
         Ok(Part::Variable { name: name.into(), default: None })
     }
 
-    pub(crate) fn url(&mut self, node: &Node<'_>) -> Read<Template> {
+    /// A URL whose host cannot be changed by the value of a variable.
+    pub(crate) fn url_template(&mut self, node: &Node<'_>) -> Read<Template> {
         let template = self.template(node)?;
+        if hides_host(&template) {
+            let expected = "a URL whose host does not depend on a variable";
+            return self.wrong_as(node, "a variable before `@`", expected);
+        }
+        Ok(template)
+    }
+
+    pub(crate) fn url(&mut self, node: &Node<'_>) -> Read<Template> {
+        let template = self.url_template(node)?;
         let text = template.unexpanded().trim();
         let (scheme, rest) = text.split_once(':').unwrap_or(("", text));
         let known =
@@ -195,7 +248,7 @@ impl Values<'_, '_, '_> {
             || text.starts_with("${");
         if !good && template.is_final() {
             let expected = "a URL with http, https, ws, wss, unix or pipe";
-            return self.wrong_as(node, "text that is no URL", expected);
+            return self.wrong_as(node, "text that is not a URL", expected);
         }
         Ok(template)
     }
@@ -207,22 +260,19 @@ impl Values<'_, '_, '_> {
         }
     }
 
-    fn number(&mut self, node: &Node<'_>, expected: &str) -> Read<f64> {
-        match &node.value {
-            Value::Number(text) => match text.parse::<f64>() {
-                Ok(number) if number.is_finite() && number >= 0.0 => Ok(number),
-                _ => self.wrong_as(node, "a number out of range", expected),
-            },
-            _ => self.wrong(node, expected),
-        }
-    }
-
     pub(crate) fn count(&mut self, node: &Node<'_>) -> Read<usize> {
         let whole = match &node.value {
             Value::Number(text) => text.parse::<usize>().ok(),
             _ => None,
         };
         whole.ok_or(()).or_else(|()| self.wrong(node, "a whole number, zero or more"))
+    }
+
+    pub(crate) fn count_from_one(&mut self, node: &Node<'_>) -> Read<usize> {
+        match self.count(node)? {
+            0 => self.wrong_as(node, "zero", "a whole number, one or more"),
+            count => Ok(count),
+        }
     }
 
     pub(crate) fn port(&mut self, node: &Node<'_>) -> Read<u16> {
@@ -237,15 +287,16 @@ impl Values<'_, '_, '_> {
             Unit::Seconds => ("a number of seconds", 1.0),
             Unit::Millis | Unit::MillisFromOneSecond => ("a number of milliseconds", 1e-3),
         };
-        let number = self.number(node, expected)?;
-        if unit == Unit::MillisFromOneSecond && number < 1000.0 {
-            let finding = Finding::warning(Problem::Foreign, node.span.start).at(self.path);
+        let Value::Number(text) = &node.value else { return self.wrong(node, expected) };
+        // Text that does not parse becomes NaN, which the conversion below rejects.
+        let number = text.parse::<f64>().unwrap_or(f64::NAN);
+        if unit == Unit::MillisFromOneSecond && (0.0..1000.0).contains(&number) {
             let found = format!("less than a second for `{}`", self.path.shown());
-            self.findings
-                .add(finding.found(found).expected("milliseconds, 1000 or more").hint("ignored"));
+            let finding = Diagnostic::warning(Problem::Foreign, found);
+            self.add(node, finding.expected("milliseconds, 1000 or more").hint("ignored"));
             return Ok(None);
         }
-        // To the microsecond: 0.1 s and 100 ms must be the same time.
+        // Round to microseconds, so that 0.1 s and 100 ms are equal.
         match Duration::try_from_secs_f64(number * scale) {
             Ok(time) => Ok(u64::try_from(time.as_micros()).ok().map(Duration::from_micros)),
             Err(_) => self.wrong_as(node, "a number out of range", expected),
@@ -263,7 +314,8 @@ impl Values<'_, '_, '_> {
         }
     }
 
-    /// Scopes as an array, or as OAuth itself writes them: one string with spaces.
+    /// Scopes as an array, or as one string separated by spaces
+    /// (<https://www.rfc-editor.org/rfc/rfc6749#section-3.3>).
     pub(crate) fn scopes(&mut self, node: &Node<'_>) -> Read<Vec<String>> {
         match node.as_str() {
             Some(text) => Ok(text.split_whitespace().map(str::to_owned).collect()),
@@ -301,24 +353,23 @@ impl Values<'_, '_, '_> {
         }
         let expected = one_of(shape.kinds.iter().map(|(word, _)| *word));
         let word = self.string(node, &expected)?;
-        // Another tool's word in this tool's file: clear enough, worth saying.
+        // A value from another tool's format is unambiguous: accept it with a warning.
         let Some((_, kind)) = claude::KINDS
             .iter()
             .find(|(known, _)| known.replace('-', "_") == word.replace('-', "_"))
         else {
             return self.wrong_as(node, &shown_word(word), &expected);
         };
-        let finding = Finding::note(Problem::Foreign, node.span.start).at(self.path);
-        self.findings
-            .add(finding.found(format!("`{word}` for `{}`", self.path.shown())).expected(expected));
+        let found = format!("`{word}` for `{}`", self.path.shown());
+        self.add(node, Diagnostic::note(Problem::Foreign, found).expected(expected));
         Ok(*kind)
     }
 
     /// `transport` written for `type`: a word, or an object with a `type` inside.
     pub(crate) fn kind_alias(&mut self, node: &Node<'_>, shape: &Shape) -> Read<Kind> {
-        let hint = format!("{} ignores it; `type` is the field", shape.title);
-        let finding = Finding::warning(Problem::Foreign, node.span.start).at(self.path);
-        self.findings.add(finding.found("`transport`").expected("`type`").hint(hint));
+        let hint = format!("{} ignores it; use `type`", shape.title);
+        let finding = Diagnostic::warning(Problem::Foreign, "`transport`");
+        self.add(node, finding.expected("`type`").hint(hint));
         self.kind(node.get("type").unwrap_or(node), shape)
     }
 }

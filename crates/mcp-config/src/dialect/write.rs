@@ -1,22 +1,23 @@
-//! From a server to the members of its entry, walking the same tables as the reader.
+//! Writes the members of a server's entry, from the same tables as the reader.
 
 use std::time::Duration;
 
-use serde_json::{Map, Value as Json};
+use serde_json::{Map, Value as Json, json};
 
 use super::{
-    AUTH, CONNECT, Dialect,
+    catalogue::Dialect,
     draft::Draft,
-    finding::{Findings, Path},
+    finding::Findings,
+    path::Path,
     shape::{Field, Kind, Shape, Slot, Unit},
+    value::{AUTH, CONNECT, INHERIT_ENV},
 };
 use crate::{
-    diff::differences,
-    model::{AlwaysLoad, AuthKind, EraPin, Remote, ServerConfig, Stdio, Transport},
-    name::ServerName,
-    secret_map::SecretMap,
-    template::Template,
-    text::Node,
+    format::Node,
+    model::{
+        AlwaysLoad, AuthKind, EraPin, Remote, SecretMap, SecretText, ServerConfig, ServerName,
+        Stdio, Template, Transport, differences,
+    },
 };
 
 /// The members of `config`'s entry in `dialect`, in the order of its table.
@@ -25,7 +26,7 @@ pub(crate) fn encode(dialect: Dialect, config: &ServerConfig) -> Vec<(String, Js
     let mut members = writer.fields(writer.shape.fields);
     for (key, value) in &config.extra {
         match members.iter_mut().find(|(existing, _)| existing == key) {
-            // What a nested object held besides the known fields goes back into it.
+            // Unknown members of a nested object are written back into it.
             Some((_, Json::Object(group))) => {
                 let unknown = value.as_object().cloned().unwrap_or_default();
                 group.extend(unknown);
@@ -37,18 +38,18 @@ pub(crate) fn encode(dialect: Dialect, config: &ServerConfig) -> Vec<(String, Js
     members
 }
 
-/// The settings `dialect` has no way to say. Empty means: written and read, it is the same server.
+/// The names of the settings that `dialect` cannot express. If empty, the server reads back unchanged.
 ///
-/// This is not a second table that could disagree with the first: it writes, reads, and compares.
+/// Writes, reads and compares, so that no second table can disagree with the first.
 pub(crate) fn fits(dialect: Dialect, config: &ServerConfig) -> Vec<&'static str> {
     let members: Map<String, Json> = encode(dialect, config).into_iter().collect();
     let text = Json::Object(members).to_string();
-    let back = crate::text::parse_json(&text).ok();
+    let back = crate::format::parse_json(&text).ok();
     let back = back.and_then(|(node, _)| read_entry(dialect, &config.name, &node));
     back.map_or_else(|| vec!["this kind of server"], |back| differences(&back, config))
 }
 
-/// Reads one entry by itself; `None` if it can't be used.
+/// Reads one entry; `None` if it is invalid.
 pub(crate) fn read_entry(
     dialect: Dialect,
     name: &ServerName,
@@ -67,7 +68,7 @@ struct Writer<'c> {
     config: &'c ServerConfig,
     stdio: Option<&'c Stdio>,
     remote: Option<&'c Remote>,
-    /// Where the variables of an entry are: with the program, or with the endpoint.
+    /// The variables of the entry, from the program or the endpoint.
     env: Option<&'c SecretMap>,
     env_pass: &'c [String],
 }
@@ -81,14 +82,8 @@ impl<'c> Writer<'c> {
         let remote = config.transport.remote();
         let env = stdio.map(|stdio| &stdio.env).or(remote.map(|remote| &remote.env));
         let pass = stdio.map(|stdio| &stdio.env_pass).or(remote.map(|remote| &remote.env_pass));
-        Self {
-            shape,
-            config,
-            stdio,
-            remote,
-            env,
-            env_pass: pass.map(Vec::as_slice).unwrap_or_default(),
-        }
+        let env_pass = pass.map(Vec::as_slice).unwrap_or_default();
+        Self { shape, config, stdio, remote, env, env_pass }
     }
 
     fn fields(&self, fields: &[Field]) -> Vec<(String, Json)> {
@@ -108,7 +103,7 @@ impl<'c> Writer<'c> {
         members
     }
 
-    /// The value of one setting; `None` when it is at its default or this slot can't hold it.
+    /// The value of one setting; `None` if it has its default or this slot can't hold it.
     fn value(&self, slot: Slot) -> Option<Json> {
         let config = self.config;
         let oauth = self.remote.and_then(|remote| remote.oauth.as_deref());
@@ -121,21 +116,29 @@ impl<'c> Writer<'c> {
                 let line = std::iter::once(&stdio.command).chain(&stdio.args);
                 line.map(|part| self.template(part)).collect()
             }
-            Slot::Args => self.args(&self.stdio?.args),
+            Slot::Args if self.stdio?.args.is_empty() => None,
+            Slot::Args | Slot::ArgsAlways => {
+                self.stdio?.args.iter().map(|arg| self.template(arg)).collect()
+            }
             Slot::Env => self.environment(&[]),
             Slot::EnvOrNull => {
                 self.environment(self.stdio.map(|s| s.env_unset.as_slice()).unwrap_or_default())
             }
+            Slot::EnvPairs => self.stdio.and(self.pairs(self.env?)),
             Slot::EnvPass => names(self.env_pass),
+            Slot::InheritEnv => {
+                word(INHERIT_ENV, &self.stdio?.inherit_env).filter(|word| word != "safe")
+            }
             Slot::EnvFile => self.template(self.stdio?.env_file.as_ref()?),
             Slot::Cwd => self.template(self.stdio?.cwd.as_ref()?),
-            Slot::Url => (!self.has_url_of()).then(|| self.template(&self.remote?.url)).flatten(),
-            Slot::UrlOf(Kind::Ws) => {
-                self.has_url_of().then(|| self.template(&self.remote?.url)).flatten()
+            Slot::Url if !self.has_url_of() => self.template(&self.remote?.url),
+            Slot::UrlOf(kind) if kind == self.kind() && self.has_url_of() => {
+                self.template(&self.remote?.url)
             }
-            // Spellings that are only put up with: read, never written.
-            Slot::UrlOf(_) | Slot::TypeAlias => None,
+            // Aliases: read, never written.
+            Slot::Url | Slot::UrlOf(_) | Slot::TypeAlias => None,
             Slot::Headers => self.headers(),
+            Slot::HeaderPairs => self.pairs(&self.remote?.headers),
             Slot::HeaderVariables => self.header_variables(),
             Slot::BearerVariable => bearer_variable(self.remote?).map(Json::from),
             Slot::HeadersHelper => self.template(self.remote?.headers_helper.as_ref()?),
@@ -146,13 +149,15 @@ impl<'c> Writer<'c> {
             Slot::Enabled => (!config.enabled).then_some(Json::Bool(false)),
             Slot::EnabledAlways => Some(config.enabled.into()),
             Slot::Disabled => {
-                let has_other = self.shape.fields.iter().any(|field| field.slot == Slot::Enabled);
-                (!config.enabled && !has_other).then_some(Json::Bool(true))
+                (!config.enabled && !self.has(Slot::Enabled)).then_some(Json::Bool(true))
             }
             Slot::Startup(unit) => time(config.timeouts.startup, unit),
             Slot::Call(unit) => time(config.timeouts.call, unit),
             Slot::Total(unit) => time(config.timeouts.total, unit),
             Slot::Allow => config.tools.allow.clone().map(Json::from),
+            Slot::AllowAlways => {
+                Some(config.tools.allow.clone().unwrap_or_else(|| vec!["*".into()]).into())
+            }
             Slot::Deny => names(&config.tools.deny),
             Slot::AlwaysLoad => match &config.always_load {
                 AlwaysLoad::No => None,
@@ -178,7 +183,7 @@ impl<'c> Writer<'c> {
             Slot::ClientSecret => self.template(oauth?.client_secret.as_ref()?.template()),
             Slot::Scopes => names(&oauth?.scopes),
             Slot::ScopesText => {
-                (!oauth?.scopes.is_empty()).then(|| oauth.map(|o| o.scopes.join(" ").into()))?
+                Some(oauth?.scopes.join(" ")).filter(|t| !t.is_empty()).map(Json::from)
             }
             Slot::CallbackPort => oauth?.callback_port.map(Json::from),
             Slot::RedirectUri => self.template(oauth?.redirect_uri.as_ref()?),
@@ -186,25 +191,20 @@ impl<'c> Writer<'c> {
             Slot::AuthorizationUrl => self.template(oauth?.authorization_url.as_ref()?),
             Slot::TokenUrl => self.template(oauth?.token_url.as_ref()?),
             Slot::Resource => self.template(oauth?.resource.as_ref()?),
-            Slot::OAuthEnabled => match config.auth? {
-                AuthKind::OAuth => Some(true.into()),
-                AuthKind::Headers => Some(false.into()),
-                AuthKind::None => None,
-            },
+            Slot::OAuthEnabled => signs_in(config.auth?),
             Slot::TlsCa => self.template(tls?.ca.as_ref()?),
             Slot::TlsCert => self.template(tls?.cert.as_ref()?),
             Slot::TlsKey => self.template(tls?.key.as_ref()?),
             Slot::Group(fields) => self.group(fields),
-            Slot::OAuth(fields) => self.group(fields).or_else(|| {
-                let has_auth = self.shape.fields.iter().any(|field| field.slot == Slot::Auth);
-                match config.auth? {
-                    _ if has_auth => None,
-                    AuthKind::Headers => Some(false.into()),
-                    AuthKind::OAuth => Some(true.into()),
-                    AuthKind::None => None,
-                }
-            }),
+            Slot::OAuth(fields) => self
+                .group(fields)
+                .or_else(|| signs_in(config.auth?).filter(|_| !self.has(Slot::Auth))),
         }
+    }
+
+    /// Whether the dialect has this slot.
+    fn has(&self, slot: Slot) -> bool {
+        self.shape.fields.iter().any(|field| field.slot == slot)
     }
 
     fn group(&self, fields: &[Field]) -> Option<Json> {
@@ -226,28 +226,17 @@ impl<'c> Writer<'c> {
         let exact = self.kind();
         let rough = if exact == Kind::Stdio { Kind::Local } else { Kind::Remote };
         let words = self.shape.kinds;
-        let found = words
-            .iter()
-            .find(|(_, kind)| *kind == exact)
-            .or_else(|| words.iter().find(|(_, kind)| *kind == rough));
-        found.map(|(word, _)| (*word).into())
+        word(words, &exact).or_else(|| word(words, &rough))
     }
 
-    /// Whether a key that implies this transport holds the address.
+    /// Whether the URL is written under a key that implies this transport, because `type` cannot express it.
     fn has_url_of(&self) -> bool {
         let kind = self.kind();
-        kind == Kind::Ws && self.shape.fields.iter().any(|field| field.slot == Slot::UrlOf(kind))
+        self.has(Slot::UrlOf(kind)) && word(self.shape.kinds, &kind).is_none()
     }
 
     fn template(&self, template: &Template) -> Option<Json> {
         self.shape.syntax.write(template).map(Json::from)
-    }
-
-    fn args(&self, args: &[Template]) -> Option<Json> {
-        if args.is_empty() {
-            return None;
-        }
-        args.iter().map(|arg| self.template(arg)).collect()
     }
 
     fn environment(&self, unset: &[String]) -> Option<Json> {
@@ -259,14 +248,22 @@ impl<'c> Writer<'c> {
         (!env.is_empty()).then_some(Json::Object(env))
     }
 
-    /// The headers that no other slot of this dialect takes.
+    /// Names and values as an array of objects.
+    fn pairs(&self, map: &SecretMap) -> Option<Json> {
+        let pair = |(name, value): (&str, &SecretText)| {
+            Some(json!({"name": name, "value": self.template(value.template())?}))
+        };
+        map.iter().map(pair).collect()
+    }
+
+    /// The headers that are not written by another slot of this dialect.
     fn headers(&self) -> Option<Json> {
         let remote = self.remote?;
-        let has = |slot| self.shape.fields.iter().any(|field| field.slot == slot);
         let mut headers = Map::new();
         for (name, value) in remote.headers.iter() {
-            let taken = has(Slot::HeaderVariables) && value.template().sole_variable().is_some()
-                || has(Slot::BearerVariable)
+            let taken = self.has(Slot::HeaderVariables)
+                && value.template().sole_variable().is_some()
+                || self.has(Slot::BearerVariable)
                     && name == "Authorization"
                     && bearer_variable(remote).is_some();
             if !taken {
@@ -286,14 +283,23 @@ impl<'c> Writer<'c> {
     }
 }
 
-/// The variable behind `Authorization: Bearer ${VARIABLE}`.
+/// The variable in `Authorization: Bearer ${VARIABLE}`.
 fn bearer_variable(remote: &Remote) -> Option<&str> {
-    use crate::template::Part;
+    use crate::model::Part;
     match remote.headers.get("Authorization")?.template().parts() {
         [Part::Text(scheme), Part::Variable { name, default: None }] if &**scheme == "Bearer " => {
             Some(name)
         }
         _ => None,
+    }
+}
+
+/// The login setting, for dialects where it is a boolean.
+fn signs_in(auth: AuthKind) -> Option<Json> {
+    match auth {
+        AuthKind::OAuth => Some(true.into()),
+        AuthKind::Headers => Some(false.into()),
+        AuthKind::None => None,
     }
 }
 
@@ -305,7 +311,7 @@ fn word<T: PartialEq>(words: &[(&str, T)], meaning: &T) -> Option<Json> {
     words.iter().find(|(_, each)| each == meaning).map(|(word, _)| (*word).into())
 }
 
-/// A time as the whole number it usually is, in the unit of the key.
+/// A duration in the unit of the key, as a whole number if possible.
 fn time(time: Option<Duration>, unit: Unit) -> Option<Json> {
     let time = time?;
     let per_unit = match unit {

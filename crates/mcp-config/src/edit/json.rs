@@ -1,11 +1,14 @@
-//! Splicing JSON: the new value takes the indentation, line ends and commas it finds around it.
+//! Edits JSON in place: a new value takes the indentation, line ends and commas of the text around it.
 
 use std::borrow::Cow;
 
 use serde_json::Value as Json;
 
-use super::{EditError, Fresh, Operation};
-use crate::text::{Member, Node, Span, parse_json};
+use super::{
+    operation::{EditError, NewValue, Operation},
+    text::{line_start, splice},
+};
+use crate::format::{Member, Node, Span, parse_json};
 
 pub(super) fn apply(text: &str, operation: &Operation) -> Result<String, EditError> {
     let (mark, text) = match text.strip_prefix('\u{feff}') {
@@ -18,7 +21,7 @@ pub(super) fn apply(text: &str, operation: &Operation) -> Result<String, EditErr
         Operation::Set(path, value) => set(text, path, value)?,
         Operation::Remove(path) => {
             let mut text = text.to_owned();
-            // Every spelling of a repeated key goes: removing the last would bring back the first.
+            // Remove every duplicate of the key: removing only the last would make the first take effect.
             while let Some(shorter) = remove(&text, path)? {
                 text = shorter;
             }
@@ -28,20 +31,13 @@ pub(super) fn apply(text: &str, operation: &Operation) -> Result<String, EditErr
     Ok(format!("{mark}{edited}"))
 }
 
-fn parse(text: &str) -> Result<Node<'_>, EditError> {
-    let parsed = parse_json(text);
-    parsed
-        .map(|(root, _)| root)
-        .map_err(|error| EditError::Unreadable(format!("found {}", error.found)))
-}
-
-fn set(text: &str, path: &[String], value: &Fresh) -> Result<String, EditError> {
-    let root = parse(text)?;
+fn set(text: &str, path: &[String], value: &NewValue) -> Result<String, EditError> {
+    let (root, _) = parse_json(text)?;
     let style = Style::of(text, &root);
     let mut node = &root;
     for (depth, key) in path.iter().enumerate() {
         if node.members().is_none() {
-            return Err(EditError::Awkward("something else stands where an object should"));
+            return Err(EditError::Awkward("expected an object, found another value"));
         }
         if let Some(next) = node.get(key) {
             node = next;
@@ -51,40 +47,34 @@ fn set(text: &str, path: &[String], value: &Fresh) -> Result<String, EditError> 
         }
     }
     let own_indent = line_indent(text, node.span.start);
-    let on_one_line =
-        !text[node.span.start..node.span.end].contains('\n') && node.members().is_some();
-    let spread = node.items().is_some() && text[node.span.start..node.span.end].contains('\n');
+    let lines = text[node.span.start..node.span.end].contains('\n');
     let rendered = match value {
-        Fresh::Value(Json::Array(items)) if spread && !items.is_empty() => {
+        NewValue::Value(Json::Array(items))
+            if lines && node.items().is_some() && !items.is_empty() =>
+        {
             style.spread(items, own_indent)
         }
-        value => style.render(value, own_indent, on_one_line),
+        value => style.render(value, own_indent, !lines && node.members().is_some()),
     };
     Ok(splice(text, node.span, &rendered))
 }
 
 /// Adds a member at the end of `object`.
-fn insert(text: &str, object: &Node<'_>, key: &str, value: &Fresh, style: &Style) -> String {
+fn insert(text: &str, object: &Node<'_>, key: &str, value: &NewValue, style: &Style) -> String {
     let members = object.members().unwrap_or_default();
     let Span { start, end } = object.span;
     let own_indent = line_indent(text, start);
     let Some(last) = members.last() else {
-        let inside = &text[start + 1..end - 1];
         let child = format!("{own_indent}{}", style.unit);
         let member = format!("{}: {}", quoted(key), style.render(value, &child, style.compact));
-        if style.compact {
-            return splice(text, Span { start: start + 1, end: start + 1 }, &member);
-        }
+        let inside = Span { start: start + 1, end: end - 1 };
+        let top = Span { end: inside.start, ..inside };
         let newline = style.newline;
-        if inside.trim().is_empty() {
-            let body = format!("{newline}{child}{member}{newline}{own_indent}");
-            return splice(text, Span { start: start + 1, end: end - 1 }, &body);
-        }
-        return splice(
-            text,
-            Span { start: start + 1, end: start + 1 },
-            &format!("{newline}{child}{member}"),
-        );
+        return match text[inside.start..inside.end].trim() {
+            _ if style.compact => splice(text, top, &member),
+            "" => splice(text, inside, &format!("{newline}{child}{member}{newline}{own_indent}")),
+            _ => splice(text, top, &format!("{newline}{child}{member}")),
+        };
     };
     let first = members[0].key_span.start;
     let on_own_lines = text[start..first].contains('\n');
@@ -102,7 +92,7 @@ fn insert(text: &str, object: &Node<'_>, key: &str, value: &Fresh, style: &Style
         style.render(value, child, !on_own_lines)
     );
     let after = comma.map_or(last.value.span.end, |comma| comma + 1);
-    // A remark on the same line belongs to the member before it.
+    // A comment on the same line belongs to the previous member.
     let place = if on_own_lines { same_line_comment_end(text, after) } else { after };
     let mut edited = text.to_owned();
     edited.insert_str(place, &if comma.is_some() { member + "," } else { member });
@@ -112,18 +102,18 @@ fn insert(text: &str, object: &Node<'_>, key: &str, value: &Fresh, style: &Style
     edited
 }
 
-/// Removes the member at `path`; `None` when there is none.
+/// Removes the member at `path`; `None` if it does not exist.
 fn remove(text: &str, path: &[String]) -> Result<Option<String>, EditError> {
-    let root = parse(text)?;
+    let (root, _) = parse_json(text)?;
     let Some((key, parents)) = path.split_last() else { return Ok(None) };
-    let Some(object) = root.path(parents.iter().map(String::as_str)) else { return Ok(None) };
+    let Some(object) = root.path(parents) else { return Ok(None) };
     let members = object.members().unwrap_or_default();
     let Some(index) = members.iter().rposition(|member| member.key == *key) else {
         return Ok(None);
     };
     let mut cuts = vec![extent(text, &members[index])];
     if index > 0 && next_comma(text, members[index].value.span.end).is_none() {
-        // The last of several: the comma before it goes too, whatever stands in between.
+        // For the last of several members, remove the preceding comma too, across any comments.
         if let Some(comma) = next_comma(text, members[index - 1].value.span.end) {
             cuts.push(Span { start: comma, end: comma + 1 });
         }
@@ -142,13 +132,13 @@ fn remove(text: &str, path: &[String]) -> Result<Option<String>, EditError> {
     Ok(Some(edited))
 }
 
-/// What goes with a member: its comma, the rest of its line if nothing else is on it.
+/// The span to remove with a member: its comma, and the rest of its line if nothing else is on it.
 fn extent(text: &str, member: &Member<'_>) -> Span {
     let mut start = member.key_span.start;
     let comma = next_comma(text, member.value.span.end);
     let mut end = comma.map_or(member.value.span.end, |comma| comma + 1);
     let before = &text[..start];
-    let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
+    let line_start = line_start(text, start);
     let alone_before = text[line_start..start].trim().is_empty() && line_start > 0;
     let rest_end = same_line_comment_end(text, end);
     let alone_after = text[rest_end..].starts_with(['\r', '\n']);
@@ -158,7 +148,7 @@ fn extent(text: &str, member: &Member<'_>) -> Span {
     } else {
         end += text[end..].len() - text[end..].trim_start_matches([' ', '\t']).len();
         if comma.is_none() {
-            // Last on a shared line: the space after the previous comma was ours.
+            // Last on a shared line: also remove the space after the previous comma.
             start = before.trim_end_matches([' ', '\t']).len();
             end = member.value.span.end;
         }
@@ -172,7 +162,7 @@ fn next_comma(text: &str, from: usize) -> Option<usize> {
     text[at..].starts_with(',').then_some(at)
 }
 
-/// Where the comments that end the line of `from` end; `from` itself if there is none.
+/// The end of the comments on the line of `from`; `from` itself if there is none.
 fn same_line_comment_end(text: &str, from: usize) -> usize {
     let end = skip_trivia(text, from, true);
     if text[from..end].trim().is_empty() { from } else { text[..end].trim_end().len() }
@@ -201,28 +191,21 @@ fn skip_trivia(text: &str, from: usize, one_line: bool) -> usize {
 }
 
 fn line_indent(text: &str, at: usize) -> &str {
-    let start = text[..at].rfind('\n').map_or(0, |newline| newline + 1);
-    let line = &text[start..at];
+    let line = &text[line_start(text, at)..at];
     &line[..line.len() - line.trim_start_matches([' ', '\t']).len()]
-}
-
-fn splice(text: &str, span: Span, with: &str) -> String {
-    let mut edited = text.to_owned();
-    edited.replace_range(span.start..span.end, with);
-    edited
 }
 
 fn quoted(text: &str) -> String {
     Json::from(text).to_string()
 }
 
-/// How the file around is written.
+/// The formatting of the existing file.
 struct Style {
     newline: &'static str,
     unit: String,
-    /// The whole document is on one line.
+    /// Whether the whole document is on one line.
     compact: bool,
-    /// And without spaces.
+    /// Whether it also has no spaces.
     tight: bool,
 }
 
@@ -242,7 +225,7 @@ impl Style {
         if self.tight { "" } else { " " }
     }
 
-    fn render(&self, value: &Fresh, indent: &str, inline: bool) -> String {
+    fn render(&self, value: &NewValue, indent: &str, inline: bool) -> String {
         let Some(members) = value.members() else { return self.scalar(&value.clone().into_json()) };
         let inner = format!("{indent}{}", self.unit);
         let (open, gap, close) = match (inline, self.tight) {
@@ -253,21 +236,21 @@ impl Style {
                 (line.clone(), format!(",{line}"), format!("{}{indent}", self.newline))
             }
         };
-        let member = |(key, value): &(&str, Cow<'_, Fresh>)| {
+        let member = |(key, value): &(&str, Cow<'_, NewValue>)| {
             format!("{}:{}{}", quoted(key), self.after_colon(), self.render(value, &inner, inline))
         };
         let members: Vec<String> = members.iter().map(member).collect();
         format!("{{{open}{}{close}}}", members.join(&gap))
     }
 
-    /// A list with a line for each item, where it was so before.
+    /// An array with one line per item, if the old one was written like that.
     fn spread(&self, items: &[Json], indent: &str) -> String {
         let line = format!("{}{indent}{}", self.newline, self.unit);
         let items: Vec<String> = items.iter().map(|item| format!("{line}{item}")).collect();
         format!("[{}{}{indent}]", items.join(","), self.newline)
     }
 
-    /// Anything but an object with members, on one line: lists of ours are short.
+    /// Anything but an object with members, on one line.
     fn scalar(&self, value: &Json) -> String {
         match value {
             Json::Array(items) => {

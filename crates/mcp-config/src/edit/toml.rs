@@ -1,9 +1,12 @@
-//! TOML edits: its own document keeps comments and order.
+//! Edits TOML with `toml_edit`, which preserves comments and order.
 
 use serde_json::Value as Json;
 use toml_edit::{Array, DocumentMut, InlineTable, Item, Table, TableLike, Value};
 
-use super::{EditError, Fresh, Operation};
+use super::{
+    operation::{EditError, NewValue, Operation},
+    text::with_line_ends_of,
+};
 
 pub(super) fn apply(text: &str, operation: &Operation) -> Result<String, EditError> {
     let unreadable =
@@ -18,12 +21,7 @@ pub(super) fn apply(text: &str, operation: &Operation) -> Result<String, EditErr
             }
         }
     }
-    let edited = document.to_string();
-    // What the document writes anew has plain line ends; a file of the other kind keeps its own.
-    if text.contains("\r\n") {
-        return Ok(edited.replace("\r\n", "\n").replace('\n', "\r\n"));
-    }
-    Ok(edited)
+    Ok(with_line_ends_of(text, document.to_string()))
 }
 
 fn walk<'t>(mut table: &'t mut dyn TableLike, keys: &[String]) -> Option<&'t mut dyn TableLike> {
@@ -33,15 +31,15 @@ fn walk<'t>(mut table: &'t mut dyn TableLike, keys: &[String]) -> Option<&'t mut
     Some(table)
 }
 
-fn set(table: &mut dyn TableLike, path: &[String], value: &Fresh) -> Result<(), EditError> {
+fn set(table: &mut dyn TableLike, path: &[String], value: &NewValue) -> Result<(), EditError> {
     let Some((key, rest)) = path.split_first() else { return Ok(()) };
     if rest.is_empty() {
         let fresh = match value {
-            Fresh::Value(value) => Item::Value(scalar(value)?),
-            Fresh::Entry(members) => Item::Table(entry(members)?),
+            NewValue::Value(value) => Item::Value(scalar(value)?),
+            NewValue::Entry(members) => Item::Table(entry(members)?),
         };
         match (table.get_mut(key), fresh) {
-            // The remark after the old value stays after the new one.
+            // Keep the comment after the old value.
             (Some(Item::Value(old)), Item::Value(mut new)) => {
                 *new.decor_mut() = old.decor().clone();
                 *old = new;
@@ -58,10 +56,10 @@ fn set(table: &mut dyn TableLike, path: &[String], value: &Fresh) -> Result<(), 
         table.insert(key, Item::Table(between));
     }
     let inner = table.get_mut(key).and_then(Item::as_table_like_mut);
-    set(inner.ok_or(EditError::Awkward("something else stands where a table should"))?, rest, value)
+    set(inner.ok_or(EditError::Awkward("expected a table, found another value"))?, rest, value)
 }
 
-fn entry(members: &[(String, Fresh)]) -> Result<Table, EditError> {
+fn entry(members: &[(String, NewValue)]) -> Result<Table, EditError> {
     let mut table = Table::new();
     for (key, value) in members {
         table.insert(key, Item::Value(scalar(&value.clone().into_json())?));

@@ -1,28 +1,24 @@
-//! Addresses, and the patterns that pick them, brought to one form before they are compared.
+//! URLs and URL patterns, normalised before they are compared.
 //!
-//! Both sides go through the same parser: whatever spelling of an address a transport understands,
-//! it is the parsed form that a rule sees, and the rule's own text is parsed likewise. A pattern
-//! that no address can ever match is no pattern: [`Pattern::parse`] refuses it, so that a deny rule
-//! with a slip of the pen is noticed instead of denying nothing.
-
-use std::borrow::Cow;
+//! Both sides go through the same parser, so a rule sees the same parsed form that a transport connects to.
+//! [`Pattern::parse`] rejects a pattern that no URL can match, so that a typo in a deny rule is noticed
+//! instead of denying nothing.
 
 use url::{Host, Url};
 
-use crate::{glob, signature::unescape};
+use crate::model::{SOCKETS, clean, glob, socket_path, unescape};
 
 const WEB: [&str; 4] = ["http", "https", "ws", "wss"];
-const SOCKETS: [&str; 3] = ["unix", "pipe", "http+unix"];
 
-/// An address in the parts patterns are compared with.
+/// A URL split into the parts that patterns match.
 pub(super) struct Address {
     scheme: String,
     host: String,
-    /// As connected to, even when it is the scheme's own and not written.
+    /// The effective port, even if it is the scheme's default and not written.
     port: Option<u16>,
-    /// Whether the port is another than the scheme's own.
+    /// Whether the port differs from the scheme's default.
     odd_port: bool,
-    /// With the query.
+    /// Includes the query.
     path: String,
 }
 
@@ -59,18 +55,18 @@ impl Address {
     }
 }
 
-/// What a rule says about addresses: each part with `*` for any text.
+/// A URL pattern: each part may contain `*` for any text.
 pub(super) struct Pattern {
     scheme: String,
     host: String,
-    /// `None` for the scheme's own port, or whatever a `*` at the end of the host takes in.
+    /// `None` if not written: matches the scheme's default port, or any port if the host ends in `*`.
     port: Option<String>,
     /// `None` for every path.
     path: Option<String>,
 }
 
 impl Pattern {
-    /// `None` for a pattern that matches nothing at all.
+    /// `None` for a pattern that cannot match any URL.
     pub(super) fn parse(text: &str) -> Option<Self> {
         let text = clean(text);
         let (scheme, rest) = split_scheme(&text);
@@ -84,11 +80,11 @@ impl Pattern {
         }
         let end = rest.find(['/', '\\', '?', '#']).unwrap_or(rest.len());
         let (authority, path) = rest.split_at(end);
-        // A user says nothing about the place, and is none of a rule's business.
+        // User information does not affect the destination, so rules ignore it.
         let authority = authority.rsplit_once('@').map_or(authority, |(_, place)| place);
         let (host, port) = split_port(authority);
         let port = match port {
-            Some(port) => Some(parse_port(port)?).filter(|port| !is_own_port(&scheme, port)),
+            Some(port) => Some(parse_port(port)?),
             None => None,
         };
         let path = match path {
@@ -99,24 +95,14 @@ impl Pattern {
     }
 }
 
-/// Without what every URL parser passes over: blanks around, tabs and line breaks anywhere.
-fn clean(text: &str) -> Cow<'_, str> {
-    let text = text.trim_matches(|c: char| c.is_whitespace() || c.is_control());
-    if text.contains(['\t', '\r', '\n']) {
-        Cow::Owned(text.replace(['\t', '\r', '\n'], ""))
-    } else {
-        Cow::Borrowed(text)
-    }
-}
-
-/// The scheme in small letters, and what follows its colon and slashes; `*` when it is left open.
+/// The scheme in lower case, and the text after its colon and slashes; `*` if there is no scheme.
 fn split_scheme(text: &str) -> (String, &str) {
     if let Some((scheme, rest)) = text.split_once(':') {
         let scheme = scheme.to_ascii_lowercase();
         if SOCKETS.contains(&scheme.as_str()) {
             return (scheme, rest);
         }
-        // To a URL parser any number of slashes is two, none included.
+        // URL parsers treat any number of slashes, including none, as two.
         let place = rest.trim_start_matches(['/', '\\']);
         let port = place.starts_with(|c: char| c.is_ascii_digit() || c == '*');
         if place.len() + 2 <= rest.len() || WEB.contains(&scheme.as_str()) && !port {
@@ -131,7 +117,7 @@ fn split_port(authority: &str) -> (&str, Option<&str>) {
     match authority[after_brackets..].rfind(':') {
         Some(at) => {
             let at = after_brackets + at;
-            // A colon with nothing behind it is no port.
+            // A trailing colon without digits is not a port.
             (&authority[..at], Some(&authority[at + 1..]).filter(|port| !port.is_empty()))
         }
         None => (authority, None),
@@ -142,20 +128,16 @@ fn parse_port(text: &str) -> Option<String> {
     if text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'*') && text.contains('*') {
         return Some(text.to_owned());
     }
-    // As a number, so that 0443 is 443.
+    // Parse as a number, so that 0443 is 443.
     text.parse::<u16>().ok().map(|port| port.to_string())
 }
 
-fn is_own_port(scheme: &str, port: &str) -> bool {
-    matches!((scheme, port), ("https" | "wss", "443") | ("http" | "ws", "80"))
-}
-
-/// The host as a URL parser writes it: small letters, Punycode, one form of each IP address.
+/// The host in the form of a URL parser: lower case, Punycode, one form for each IP address.
 fn parse_host(text: &str) -> Option<String> {
     match Host::parse(text) {
         Ok(Host::Domain(name)) => Some(name.trim_end_matches('.').to_ascii_lowercase()),
         Ok(address) => Some(address.to_string()),
-        // `10.*.0.1` and `[fe80:*]` are no hosts, but match some.
+        // `10.*.0.1` and `[fe80:*]` are not valid hosts, but are valid patterns.
         Err(_) if text.contains('*') => Some(text.trim_end_matches('.').to_ascii_lowercase()),
         Err(_) => None,
     }
@@ -166,28 +148,10 @@ fn path_and_query(url: &Url) -> String {
     unescape(&format!("{}{query}", url.path()))
 }
 
-/// `unix:/run/x`, `unix:///run//x` and `unix://localhost/run/./x` are one socket.
-fn socket_path(rest: &str) -> String {
-    let local =
-        rest.get(.."//localhost/".len()).filter(|start| start.eq_ignore_ascii_case("//localhost/"));
-    let rest = local.map_or(rest, |start| &rest[start.len() - 1..]);
-    let mut steps: Vec<&str> = Vec::new();
-    let plain = unescape(rest);
-    for step in plain.split('/') {
-        match step {
-            "" | "." => {}
-            ".." => drop(steps.pop()),
-            step => steps.push(step),
-        }
-    }
-    let root = if plain.starts_with('/') { "/" } else { "" };
-    format!("{root}{}", steps.join("/"))
-}
-
-/// Only `*` is special in a pattern: a `?` in an address begins a query.
+/// Only `*` is special in a pattern: a `?` in a URL begins a query.
 fn glob_literal(pattern: &str, text: &str) -> bool {
     if pattern.contains('?') || text.contains('?') {
-        // A character no URL holds stands in for `?` on both sides.
+        // Replace `?` on both sides with a character that URLs cannot contain.
         return glob::matches(&pattern.replace('?', "\u{1}"), &text.replace('?', "\u{1}"));
     }
     glob::matches(pattern, text)
@@ -203,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn patterns_match_whole_parts_of_an_address() {
+    fn patterns_match_whole_url_parts() {
         for (pattern, url) in [
             ("https://*.example.com", "https://api.example.com/any/path?q=1"),
             ("https://*.example.com/*", "HTTPS://API.EXAMPLE.COM/mcp"),
@@ -215,6 +179,10 @@ mod tests {
             ("*", "https://h:8443/x"),
             ("evil.test", "https://evil.test/x"),
             ("localhost:9000", "http://localhost:9000/x"),
+            ("https://h:443", "https://h/x"),
+            ("http://[::]", "http://[::]/x"),
+            ("http://[fe80::]:80", "http://[fe80::]/x"),
+            ("h*", "https://h:8443/x"),
         ] {
             assert!(address_matches(pattern, url), "{pattern} {url}");
         }
@@ -227,13 +195,34 @@ mod tests {
             ("https://h/mcp", "https://h/mcp/admin"),
             ("unix:/run/x", "unix:run/x"),
             ("http://h:443", "https://h"),
+            ("https://h*:443", "https://h:8443/"),
+            ("https://good.test:8443", "https://evil.test:8443/"),
+            ("https://good.test:8443", "https://good.test:9443/"),
         ] {
             assert!(!address_matches(pattern, url), "{pattern} {url}");
         }
     }
 
     #[test]
-    fn no_spelling_of_pattern_or_address_slips_past_the_other() {
+    fn scheme_is_distinguished_from_a_host_with_a_port() {
+        for (text, scheme, rest) in [
+            ("HTTPS://h/p", "https", "h/p"),
+            ("http:h/p", "http", "h/p"),
+            ("http:8080/p", "*", "http:8080/p"),
+            ("https:*", "*", "https:*"),
+            ("h:8080", "*", "h:8080"),
+            ("h:name", "*", "h:name"),
+            ("odd://h", "odd", "h"),
+            ("unix:/run/x", "unix", "/run/x"),
+            ("//h/p", "*", "h/p"),
+            ("h/p", "*", "h/p"),
+        ] {
+            assert_eq!(split_scheme(text), (scheme.to_owned(), rest), "{text}");
+        }
+    }
+
+    #[test]
+    fn equivalent_spellings_of_pattern_and_url_match() {
         let same: [&[&str]; 8] = [
             &[
                 "https://evil.test/~me/a",
@@ -266,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn what_can_match_nothing_is_no_pattern() {
+    fn pattern_that_cannot_match_is_rejected() {
         for pattern in [
             "",
             " ",

@@ -1,8 +1,12 @@
-//! Every kind of bad input: what it costs, and what is said about it.
+//! Invalid input: each kind drops only its own entry, with a precise message.
 
-use mcp_config::{ConfigFile, Dialect, Problem, ReadOptions, Severity, read};
+use mcp_config::{
+    ConfigFile, Dialect, ReadOptions,
+    diagnostic::{Problem, Severity},
+    read,
+};
 
-/// Reads `text` as `.mcp.json`; gives the names that survived and everything said.
+/// Reads `text` as `.mcp.json`; returns the names of the servers and the diagnostics.
 fn reading(text: &str) -> (Vec<String>, Vec<String>) {
     reading_as(text.as_bytes(), ".mcp.json", None)
 }
@@ -15,7 +19,7 @@ fn reading_as(bytes: &[u8], file: &str, dialect: Option<Dialect>) -> (Vec<String
     (names, document.diagnostics.iter().map(ToString::to_string).collect())
 }
 
-/// Reads one entry beside a good one; the good one must survive whatever the other is.
+/// Reads one entry beside a valid one, which must not be affected.
 fn entry(json: &str) -> String {
     let text = format!("{{\"mcpServers\":{{\n\"bad\":{json},\n\"good\":{{\"command\":\"x\"}}}}}}");
     let (names, said) = reading(&text);
@@ -26,12 +30,12 @@ fn entry(json: &str) -> String {
 }
 
 #[test]
-fn one_bad_entry_costs_only_itself_and_the_message_says_where_and_what() {
+fn invalid_entry_is_dropped_alone_with_a_precise_message() {
     for (json, message) in [
         ("3", ".mcp.json:2:7: error: server `bad`: found a number for `bad`, expected an object"),
         (
             "{}",
-            ".mcp.json:2:1: error: server `bad`: found neither a command nor a URL, expected one of them",
+            ".mcp.json:2:1: error: server `bad`: found neither a command nor a URL, expected `command` or `url`",
         ),
         (
             r#"{"command":["x"]}"#,
@@ -63,7 +67,7 @@ fn one_bad_entry_costs_only_itself_and_the_message_says_where_and_what() {
         ),
         (
             r#"{"url":"example.com/mcp"}"#,
-            ".mcp.json:2:14: error: server `bad`: found text that is no URL for `url`, expected a URL with http, https, ws, wss, unix or pipe",
+            ".mcp.json:2:14: error: server `bad`: found text that is not a URL for `url`, expected a URL with http, https, ws, wss, unix or pipe",
         ),
         (
             r#"{"command":"x","args":["a\u0000b"]}"#,
@@ -71,7 +75,7 @@ fn one_bad_entry_costs_only_itself_and_the_message_says_where_and_what() {
         ),
         (
             r#"{"url":"https://h/","headers":{"A B":"x"}}"#,
-            ".mcp.json:2:37: error: server `bad`: found a header name that is none for `headers`, expected letters, digits and `-`",
+            ".mcp.json:2:37: error: server `bad`: found an invalid header name for `headers`, expected letters, digits and `-`",
         ),
         (
             r#"{"url":"https://h/","headers":{"A":"x\ny"}}"#,
@@ -85,7 +89,7 @@ fn one_bad_entry_costs_only_itself_and_the_message_says_where_and_what() {
             r#"{"command":"x","enabled":"no"}"#,
             ".mcp.json:2:32: error: server `bad`: found a string for `enabled`, expected true or false",
         ),
-        // Understood, used, and still worth saying.
+        // Accepted with a warning.
         (
             r#"{"command":"x","timeout":5}"#,
             ".mcp.json:2:32: warning: server `bad`: found less than a second for `timeout`, expected milliseconds, 1000 or more (ignored) [kept]",
@@ -100,11 +104,11 @@ fn one_bad_entry_costs_only_itself_and_the_message_says_where_and_what() {
         ),
         (
             r#"{"command":"x","serverUrl":"y"}"#,
-            ".mcp.json:2:22: warning: server `bad`: found the unknown field `serverUrl` (Windsurf writes it so; here it is `url`) [kept]",
+            ".mcp.json:2:22: warning: server `bad`: found the unknown field `serverUrl` (that is the Windsurf name; use `url` here) [kept]",
         ),
         (
             r#"{"transport":"sse","url":"https://h/"}"#,
-            ".mcp.json:2:20: warning: server `bad`: found `transport`, expected `type` (.mcp.json ignores it; `type` is the field) [kept]",
+            ".mcp.json:2:20: warning: server `bad`: found `transport`, expected `type` (.mcp.json ignores it; use `type`) [kept]",
         ),
         (
             r#"{"command":"x","args":[8080]}"#,
@@ -124,7 +128,7 @@ fn one_bad_entry_costs_only_itself_and_the_message_says_where_and_what() {
 }
 
 #[test]
-fn a_syntax_error_names_the_character_and_what_should_stand_there() {
+fn syntax_error_names_the_character_and_the_expected_token() {
     for (text, message) in [
         (
             "{\n  \"mcpServers\": {\n    \"a\" {}\n  }\n}",
@@ -154,7 +158,7 @@ fn a_syntax_error_names_the_character_and_what_should_stand_there() {
 
 #[cfg(all(feature = "toml", feature = "yaml"))]
 #[test]
-fn malformed_toml_and_yaml_say_where_too() {
+fn malformed_toml_and_yaml_report_the_position() {
     let (names, said) = reading_as(b"[mcp_servers.a]\ncommand = \n", "config.toml", None);
     assert!(
         names.is_empty()
@@ -180,7 +184,7 @@ fn malformed_toml_and_yaml_say_where_too() {
 }
 
 #[test]
-fn bytes_that_are_no_text_are_refused_with_their_place() {
+fn invalid_utf8_is_refused_with_its_position() {
     let (names, said) = reading_as(b"{\n  \"a\": \"\xff\"}", ".mcp.json", None);
     assert!(names.is_empty());
     assert_eq!(said, [".mcp.json:2:9: error: found the byte 0xFF, expected UTF-8 text"]);
@@ -189,13 +193,13 @@ fn bytes_that_are_no_text_are_refused_with_their_place() {
         said,
         [".mcp.json:1:16: error: found the control character U+0000, expected a value"]
     );
-    // A byte-order mark is no content.
+    // A byte-order mark is skipped.
     let (names, said) = reading("\u{feff}{\"mcpServers\":{\"a\":{\"command\":\"x\"}}}");
     assert_eq!((names.as_slice(), said.len()), (["a".to_owned()].as_slice(), 0));
 }
 
 #[test]
-fn names_that_could_become_paths_or_fool_a_reader_cost_only_their_entry() {
+fn misleading_server_names_drop_only_their_entry() {
     for name in
         ["../../etc/passwd", "a\\\\b", "a\\u0007", "pay\u{202e}lap", " x", "", &"y".repeat(65)]
     {
@@ -210,7 +214,7 @@ fn names_that_could_become_paths_or_fool_a_reader_cost_only_their_entry() {
 }
 
 #[test]
-fn size_and_depth_have_limits_with_names() {
+fn size_and_depth_limits_are_named_in_the_message() {
     let mut options = ReadOptions::new(".mcp.json");
     options.max_bytes = 10;
     let document = read(b"{\"mcpServers\":{}}", &options);
@@ -223,14 +227,14 @@ fn size_and_depth_have_limits_with_names() {
 }
 
 #[test]
-fn a_file_of_nothing_but_mistakes_stays_small_and_quick() {
+fn file_full_of_mistakes_is_read_in_bounded_time_and_memory() {
     let entries: Vec<String> = (0..50_000).map(|i| format!("\"s{i}\":{{\"args\":{i}}}")).collect();
     let text = format!("{{\"mcpServers\":{{{}}}}}", entries.join(","));
     let document = read(text.as_bytes(), &ReadOptions::new(".mcp.json"));
     assert_eq!((document.entries.len(), document.diagnostics.len()), (0, 1001));
     let more = document.diagnostics.last().unwrap();
     assert_eq!((more.problem, more.found.as_str()), (Problem::Omitted, "49000 more findings"));
-    // Variables that are opened and never closed, a megabyte of them.
+    // A megabyte of unclosed variables.
     let text = format!(
         "{{\"mcpServers\":{{\"a\":{{\"command\":\"x\",\"args\":[\"{}\"]}}}}}}",
         "${".repeat(500_000)
@@ -240,7 +244,7 @@ fn a_file_of_nothing_but_mistakes_stays_small_and_quick() {
 }
 
 #[test]
-fn an_error_is_told_after_any_number_of_remarks() {
+fn error_is_reported_after_any_number_of_warnings() {
     let fields: Vec<String> = (0..3000).map(|i| format!("\"unheard-of-{i}\":1")).collect();
     let entry = format!("{{\"command\":\"x\",{}}}", fields.join(","));
     let text = format!("{{\"mcpServers\":{{\"a\":{entry},\"b\":{{\"command\":3}}}}}}");
@@ -253,7 +257,7 @@ fn an_error_is_told_after_any_number_of_remarks() {
 
 #[test]
 fn an_environment_of_any_size_is_sorted_once() {
-    // Backwards, the worst order for a list that is kept sorted.
+    // In reverse, the worst order for a sorted list.
     let members: Vec<String> = (0..200_000).rev().map(|n| format!("\"V{n:06}\":\"\"")).collect();
     let env = members.join(",");
     let text = format!(r#"{{"mcpServers":{{"a":{{"command":"x","env":{{{env}}}}}}}}}"#);
@@ -266,15 +270,15 @@ fn an_environment_of_any_size_is_sorted_once() {
 }
 
 #[test]
-fn comments_where_the_tool_refuses_them_are_read_and_remarked_on() {
+fn comments_the_tool_rejects_are_accepted_with_a_warning() {
     let (names, said) =
         reading("{\n  // mine\n  \"mcpServers\": {\"a\": {\"command\": \"x\"},}\n}");
     assert_eq!(names, ["a"]);
     assert_eq!(
         said,
         [
-            ".mcp.json:2:3: warning: found a comment, expected strict JSON (.mcp.json itself refuses a file with one)",
-            ".mcp.json:3:39: warning: found a trailing comma, expected strict JSON (.mcp.json itself refuses a file with one)",
+            ".mcp.json:2:3: warning: found a comment, expected strict JSON (.mcp.json rejects files with one)",
+            ".mcp.json:3:39: warning: found a trailing comma, expected strict JSON (.mcp.json rejects files with one)",
         ]
     );
     let (_, said) = reading_as(b"{\n // mine\n \"servers\": {},}", ".vscode/mcp.json", None);
@@ -283,7 +287,7 @@ fn comments_where_the_tool_refuses_them_are_read_and_remarked_on() {
 
 #[cfg(unix)]
 #[test]
-fn files_that_are_no_files_are_documents_that_say_so() {
+fn unreadable_paths_give_documents_with_a_diagnostic() {
     use std::os::unix::fs::{PermissionsExt as _, symlink};
     let folder = tempfile::tempdir().unwrap();
     let at = |name: &str| folder.path().join(name);
@@ -306,10 +310,10 @@ fn files_that_are_no_files_are_documents_that_say_so() {
         document.diagnostics.first().map(|d| d.found.clone())
     };
     assert_eq!(said("folder.json").as_deref(), Some("a directory"));
-    assert_eq!(said("a.json").as_deref(), Some("a loop of links"));
+    assert_eq!(said("a.json").as_deref(), Some("a symlink loop"));
     assert_eq!(said("large.json").as_deref(), Some("more than 1000 bytes"));
     assert_eq!(said("absent.json"), None);
-    // Root reads everything; then there is nothing to say.
+    // Root can read every file, so there is no diagnostic.
     let readable = std::fs::read(at("secret.json")).is_ok();
     assert_eq!(said("secret.json").is_none(), readable);
 }

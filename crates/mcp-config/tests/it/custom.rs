@@ -1,10 +1,14 @@
-//! Tools that users make of others.
+//! Custom tools, composed from other tools.
 
 use std::path::Path;
 
 use mcp_config::{
-    Approval, Approvals, CustomTool, CustomVerdict, Dialect, Document, Edit, Exclusivity, Layers,
-    ReadOptions, Resolution, Scope, edit_text, read, resolve,
+    Dialect, Document, Layers, ReadOptions, Resolution, Scope,
+    approval::{Approval, Approvals},
+    custom::{CustomTool, CustomVerdict},
+    edit::{Edit, edit_text},
+    policy::Exclusivity,
+    read, resolve,
 };
 use serde_json::json;
 
@@ -28,7 +32,7 @@ const ISSUES: &str = r#"{
 }"#;
 
 #[test]
-fn a_tool_made_of_others_is_read_with_its_place() {
+fn custom_tool_is_read_with_its_place() {
     let document = file(".mcp.json", ISSUES);
     assert_eq!(document.diagnostics, []);
     assert_eq!(document.entries.len(), 1);
@@ -44,7 +48,7 @@ fn a_tool_made_of_others_is_read_with_its_place() {
 }
 
 #[test]
-fn a_file_may_hold_nothing_but_tools() {
+fn file_with_only_custom_tools_is_read() {
     let text = r#"{"customTools": {"a": {"steps": [{"tool": "s/t"}]}}}"#;
     let document = file("tools.json", text);
     assert_eq!(document.dialect, Some(Dialect::McpJson));
@@ -55,7 +59,7 @@ fn a_file_may_hold_nothing_but_tools() {
 }
 
 #[test]
-fn a_bad_tool_costs_itself_and_says_where_it_is_wrong() {
+fn invalid_custom_tool_is_dropped_alone_with_its_position() {
     let text = r#"{"mcpServers": {}, "customTools": {
   "bad name": {"steps": [{"tool": "s/t"}]},
   "no_steps": {},
@@ -91,7 +95,7 @@ fn a_bad_tool_costs_itself_and_says_where_it_is_wrong() {
 }
 
 #[test]
-fn one_tool_can_be_read_from_text_alone() {
+fn custom_tool_is_parsed_from_json_text() {
     let tool = CustomTool::parse(r#"{"name": "a", "steps": [{"tool": "s/t"}]}"#).unwrap();
     assert_eq!(tool.name, "a");
     for (bad, words) in [
@@ -117,7 +121,7 @@ fn verdicts(resolution: &Resolution) -> Vec<(Scope, &CustomVerdict)> {
 }
 
 #[test]
-fn of_one_name_the_higher_scope_wins_and_a_repository_has_to_wait() {
+fn higher_scope_wins_and_repository_tools_need_approval() {
     let mut layers = Layers::new();
     layers.project = "/code/app".into();
     layers.push(Scope::Project, file(".mcp.json", &named("project/t")));
@@ -129,7 +133,7 @@ fn of_one_name_the_higher_scope_wins_and_a_repository_has_to_wait() {
         verdicts(&resolution)[1],
         (Scope::Project, &CustomVerdict::Unapproved { changed: false })
     );
-    // What waits hides nothing; what is approved gives way by precedence.
+    // An unapproved tool shadows nothing; an approved one is subject to precedence.
     let tool = resolution.unapproved_tools().next().unwrap().entry.tool.clone();
     layers.approvals.decide_tool(Path::new("/code/app"), &tool, true);
     let resolution = resolve(&layers);
@@ -141,7 +145,7 @@ fn of_one_name_the_higher_scope_wins_and_a_repository_has_to_wait() {
 }
 
 #[test]
-fn an_approval_of_a_tool_is_for_what_it_says() {
+fn approval_of_a_custom_tool_is_bound_to_its_content() {
     let project = Path::new("/code/app");
     let tool = |text: &str| CustomTool::parse(text).unwrap();
     let mut approvals = Approvals::new();
@@ -165,7 +169,7 @@ fn an_approval_of_a_tool_is_for_what_it_says() {
 }
 
 #[test]
-fn an_enterprise_that_allows_nothing_else_allows_no_tools_either() {
+fn exclusive_enterprise_document_excludes_custom_tools() {
     let mut layers = Layers::new();
     layers.push(Scope::User, file("user.json", &named("user/t")));
     let policy = r#"{"mcpServers": {}, "policy": {"exclusive": "all"}}"#;
@@ -176,7 +180,7 @@ fn an_enterprise_that_allows_nothing_else_allows_no_tools_either() {
 }
 
 #[test]
-fn changing_a_server_leaves_tools_alone() {
+fn editing_a_server_preserves_custom_tools() {
     let options = ReadOptions::new(".mcp.json");
     let after = edit_text(ISSUES, &options, &Edit::Remove("github".into())).unwrap();
     let before = file(".mcp.json", ISSUES);

@@ -1,4 +1,4 @@
-//! The answers people read, word for word.
+//! Snapshots of the explanations that users read.
 
 use mcp_config::{Document, Layers, Scope, resolve};
 
@@ -44,7 +44,7 @@ fn explain(layers: &Layers, name: &str) -> String {
 }
 
 #[test]
-fn an_active_server_says_where_it_comes_from_and_whom_it_replaced() {
+fn active_server_explains_its_source_and_shadowed_entries() {
     assert_eq!(
         explain(&machine(), "github"),
         "\
@@ -62,11 +62,11 @@ fn an_active_server_says_where_it_comes_from_and_whom_it_replaced() {
 }
 
 #[test]
-fn a_server_that_waits_says_for_what() {
+fn unapproved_server_explains_that_it_needs_approval() {
     assert_eq!(
         explain(&machine(), "build"),
         "\
-`build` is not there: it came with the project and waits for your approval
+`build` is not used: it came with the project and waits for your approval
   runs  make serve ${PORT}  (sets KEY)
   from  project scope, /code/app/.mcp.json:4:5 (.mcp.json, /mcpServers/build)
 "
@@ -74,11 +74,11 @@ fn a_server_that_waits_says_for_what() {
 }
 
 #[test]
-fn a_duplicate_says_of_whom() {
+fn duplicate_explains_which_server_it_duplicates() {
     assert_eq!(
         explain(&machine(), "gh"),
         "\
-`gh` is not there: same server as `github` (https://api.github.test/mcp?…); the user scope outranks the cloud scope
+`gh` is not used: same server as `github` (https://api.github.test/mcp?…); the user scope outranks the cloud scope
   runs  http https://API.github.test/mcp/?…
   from  cloud scope, connectors (.mcp.json, /mcpServers/gh)
 "
@@ -86,18 +86,18 @@ fn a_duplicate_says_of_whom() {
 }
 
 #[test]
-fn a_broken_entry_says_what_is_wrong_with_it() {
+fn invalid_entry_explains_its_diagnostics() {
     assert_eq!(
         explain(&machine(), "broken"),
         "\
-`broken` is not there: its entry could not be used
+`broken` is not used: its entry is invalid
   ~/.claude.json:8:28: error: server `broken`: found a number for `command`, expected a string
 "
     );
 }
 
 #[test]
-fn a_name_nobody_has_gets_the_nearest_one() {
+fn unknown_name_suggests_the_nearest_one() {
     assert_eq!(
         explain(&machine(), "gihtub"),
         "`gihtub` is not configured; did you mean `github`?\n"
@@ -106,14 +106,14 @@ fn a_name_nobody_has_gets_the_nearest_one() {
 }
 
 #[test]
-fn what_policy_took_away_says_so() {
+fn server_removed_by_policy_explains_the_rule() {
     let mut layers = machine();
     let managed = r#"{ "deniedMcpServers": [{ "serverUrl": "https://*.github.test" }] }"#;
     layers.push(Scope::Enterprise, file("/etc/claude-code/managed-settings.json", managed));
     assert_eq!(
         explain(&layers, "wiki"),
         "\
-`wiki` is not there: an enterprise document is present, and cloud servers never load then
+`wiki` is not used: an enterprise document is present, which excludes cloud servers
   runs  w
   from  cloud scope, connectors (.mcp.json, /mcpServers/wiki)
 "
@@ -141,7 +141,7 @@ fn no_text_from_a_file_reaches_the_terminal_unescaped() {
         "d":{"command":"x","type":"\u001b[2J"}}}"#;
     let mut layers = Layers::new();
     layers.push(Scope::User, file("/code/\u{1b}[2J/.mcp.json", text));
-    // What a host adds is not read, so not refused either.
+    // Servers added by the host are not parsed, so their text is not rejected.
     let mut server = program("e", "x");
     if let mcp_config::Transport::Stdio(stdio) = &mut server.transport {
         stdio.env.insert("E\u{1b}[2J", "1".into());
@@ -159,7 +159,7 @@ fn no_text_from_a_file_reaches_the_terminal_unescaped() {
 }
 
 #[test]
-fn where_a_login_leads_and_what_makes_headers_is_shown_before_it_is_approved() {
+fn oauth_urls_and_headers_helper_are_explained_before_approval() {
     let text = r#"{"mcpServers": {"docs": {
   "url": "https://docs.test/mcp",
   "oauth": {

@@ -1,4 +1,4 @@
-//! Changing files: in one step, under a lock, with nobody's change lost.
+//! Changes to files: atomic, under a lock, without losing concurrent changes.
 
 use std::{
     fs,
@@ -9,7 +9,7 @@ use std::{
     time::Duration,
 };
 
-use mcp_config::{ConfigFile, Edit, FileError, Scope};
+use mcp_config::{ConfigFile, Scope, edit::Edit, files::FileError};
 
 use crate::resolution::program;
 
@@ -20,7 +20,7 @@ fn names(file: &ConfigFile) -> Vec<String> {
     names
 }
 
-/// What stands beside `path`: locks and temporary files must not stay.
+/// The files beside `path`: no lock or temporary file may remain.
 fn beside(path: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(path.parent().unwrap()).unwrap();
     entries.map(|entry| entry.unwrap().path()).filter(|other| other != path).collect()
@@ -68,7 +68,7 @@ fn a_server_moves_between_the_scopes_of_one_file() {
 }
 
 #[test]
-fn several_changes_are_one_step_or_none() {
+fn several_edits_are_applied_atomically() {
     let folder = tempfile::tempdir().unwrap();
     let file = ConfigFile::new(folder.path().join(".mcp.json"));
     file.add(&program("a", "x")).unwrap();
@@ -148,7 +148,7 @@ fn changes_from_many_threads_are_all_kept() {
 #[test]
 fn changes_from_many_processes_are_all_kept() {
     const CHILD: &str = "MCP_CONFIG_TEST_WRITES_TO";
-    // The test starts itself again as the other processes.
+    // The test starts its own binary for the other processes.
     if let Ok(path) = std::env::var(CHILD) {
         let file = ConfigFile::new(path);
         for i in 0..10 {
@@ -173,7 +173,7 @@ fn changes_from_many_processes_are_all_kept() {
 }
 
 #[test]
-fn a_lock_that_stays_taken_is_an_error_that_can_be_tried_again() {
+fn held_lock_is_a_transient_error() {
     let folder = tempfile::tempdir().unwrap();
     let mut file = ConfigFile::new(folder.path().join(".mcp.json"));
     let lock = fs::File::create(folder.path().join(".mcp.json.lock")).unwrap();
@@ -187,7 +187,7 @@ fn a_lock_that_stays_taken_is_an_error_that_can_be_tried_again() {
 
 #[cfg(all(feature = "toml", feature = "yaml"))]
 #[test]
-fn new_files_take_the_format_of_their_place() {
+fn new_files_get_the_dialect_of_their_path() {
     use mcp_config::Dialect;
     let folder = tempfile::tempdir().unwrap();
     let server = program("a", "x");

@@ -1,7 +1,12 @@
-//! Bringing over other hosts' servers.
+//! Import of servers from other hosts.
 
 use mcp_config::{
-    ConfigFile, Dialect, Document, Environment, ImportPlan, Layers, Platform, Scope, known_files,
+    ConfigFile, Dialect, Document, Environment, Layers, ReadOptions, Scope,
+    files::{ImportOutcome, ImportPlan, Platform},
+    known_files,
+    model::AlwaysLoad,
+    read,
+    resolve::Layer,
 };
 
 use crate::{
@@ -10,7 +15,7 @@ use crate::{
 };
 
 #[test]
-fn a_dry_run_shows_what_would_come_and_applying_does_just_that() {
+fn import_plan_shows_exactly_the_servers_it_adds() {
     let mut current = Layers::new();
     current.env = Environment::empty().with("DOCS_TOKEN", "x");
     current.push(
@@ -26,7 +31,8 @@ fn a_dry_run_shows_what_would_come_and_applying_does_just_that() {
     );
     let pick = |dialect: Dialect| open(FIXTURES.iter().find(|f| f.dialect == dialect).unwrap());
     let found = [pick(Dialect::Cursor), pick(Dialect::Windsurf)];
-    let plan = ImportPlan::new(&current, &found, Scope::User, Dialect::McpJson);
+    let found = found.map(|document| Layer::new(Scope::User, document));
+    let plan = ImportPlan::new(&current, &found, Scope::User, Scope::User, Dialect::McpJson);
     assert_eq!(
         plan.to_string(),
         "  time, from Cursor (/user/me/.cursor/mcp.json:3:5): denied by command `mcp-time --zone UTC`
@@ -47,15 +53,71 @@ fn a_dry_run_shows_what_would_come_and_applying_does_just_that() {
 }
 
 #[test]
-fn every_dialect_has_a_place_on_some_platform() {
+fn trust_and_always_load_of_a_repository_are_not_imported() {
+    let gemini =
+        r#"{"mcpServers":{"a":{"command":"bash","args":["-c","TOKEN=1; id"],"trust":true}}}"#;
+    let own = r#"{"mcpServers":{"b":{"command":"x","trust":true,"alwaysLoad":true}}}"#;
+    let plan = |scope| {
+        let found = [
+            Layer::new(scope, file("/code/app/.gemini/settings.json", gemini)),
+            Layer::new(scope, file("/code/app/.mcp.json", own)),
+        ];
+        ImportPlan::new(&Layers::new(), &found, scope, Scope::Local, Dialect::McpJson)
+    };
+    let repository = plan(Scope::Project);
+    assert_eq!((repository.from, repository.to), (Scope::Project, Scope::Local));
+    let folder = tempfile::tempdir().unwrap();
+    let target = ConfigFile::new(folder.path().join("local.json"));
+    assert_eq!(repository.apply(&target).unwrap(), 2);
+    for entry in &target.read().entries {
+        assert!(!entry.config.trust && entry.config.always_load == AlwaysLoad::No);
+    }
+    let text = repository.to_string();
+    assert!(text.contains("args[1] \"TOKEN=1; id\"") && !text.contains("trust"), "{text}");
+    // A user may trust their own server.
+    assert!(plan(Scope::User).servers.iter().all(|server| server.entry.config.trust));
+}
+
+#[test]
+fn each_scope_is_imported_separately() {
+    let claude = r#"{"mcpServers":{"everywhere":{"command":"u"}},
+        "projects":{"/code/app":{"mcpServers":{"here":{"command":"l"}}}}}"#;
+    let mut options = ReadOptions::new("/user/me/.claude.json");
+    options.project = Some("/code/app".as_ref());
+    let found = [
+        Layer::new(Scope::User, read(claude.as_bytes(), &options)),
+        Layer::new(
+            Scope::Project,
+            file("/code/app/.mcp.json", r#"{"mcpServers":{"repo":{"command":"p"}}}"#),
+        ),
+    ];
+    for (from, name) in
+        [(Scope::User, "everywhere"), (Scope::Local, "here"), (Scope::Project, "repo")]
+    {
+        let plan = ImportPlan::new(&Layers::new(), &found, from, Scope::Local, Dialect::McpJson);
+        let names: Vec<&str> = plan.servers.iter().map(|s| s.entry.config.name.as_str()).collect();
+        assert_eq!(names, [name], "{from}");
+        assert_eq!(plan.servers[0].outcome, ImportOutcome::New);
+    }
+}
+
+#[test]
+fn every_dialect_has_a_known_file_on_some_platform() {
     let mut env = Environment::empty().with("APPDATA", "C:\\Users\\me\\AppData\\Roaming");
     env.home = Some("/user/me".into());
     let platforms = [Platform::Linux, Platform::MacOs, Platform::Windows];
     let files: Vec<_> =
         platforms.iter().flat_map(|p| known_files(*p, &env, "/code/app".as_ref())).collect();
     for dialect in Dialect::ALL {
-        // These share their file with another: told apart by content.
-        let shared = [Dialect::Flat, Dialect::Attocode, Dialect::Connector, Dialect::OpenCode2];
+        // These share a file name with another dialect and are detected by content.
+        let shared = [
+            Dialect::Flat,
+            Dialect::Attocode,
+            Dialect::Connector,
+            Dialect::OpenCode2,
+            // Not a file.
+            Dialect::Acp,
+        ];
         assert!(
             shared.contains(&dialect) || files.iter().any(|file| file.dialect == dialect),
             "{dialect}"
@@ -64,7 +126,7 @@ fn every_dialect_has_a_place_on_some_platform() {
 }
 
 #[test]
-fn a_users_existing_servers_appear_from_whatever_tool_they_used() {
+fn existing_servers_of_every_tool_are_found() {
     use std::{fs, sync::Arc};
     let folder = tempfile::tempdir().unwrap();
     let (home, project) = (folder.path().join("home"), folder.path().join("app"));
@@ -81,11 +143,11 @@ fn a_users_existing_servers_appear_from_whatever_tool_they_used() {
         )
         .unwrap();
     }
-    // The machine's own managed files must not decide this test.
-    let sources: Vec<Arc<dyn mcp_config::Source>> = known
+    // Managed files of this machine must not affect the test.
+    let sources: Vec<Arc<dyn mcp_config::files::Source>> = known
         .iter()
         .filter(|file| file.path.starts_with(folder.path()))
-        .map(|file| Arc::new(file.source(&project)) as Arc<dyn mcp_config::Source>)
+        .map(|file| Arc::new(file.source(&project)) as Arc<dyn mcp_config::files::Source>)
         .collect();
     let mut layers = Layers::new();
     layers.layers = mcp_config::load(&sources);

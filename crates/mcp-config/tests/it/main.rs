@@ -1,12 +1,16 @@
-//! The crate from the outside.
+//! Integration tests against the public API.
 
 #![expect(clippy::unwrap_used, reason = "a test that can not go on should say so and stop")]
 
 mod approvals;
 mod bad_input;
 mod custom;
+mod disclosure;
+mod expansion;
 mod explain;
+mod export;
 mod files;
+mod host;
 mod import;
 mod matrix;
 mod policy;

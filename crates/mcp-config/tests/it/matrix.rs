@@ -1,13 +1,13 @@
-//! One realistic file of every dialect, and the same servers in all of them.
+//! A realistic file of every dialect, each with the same servers.
 
 use std::path::Path;
 
 use mcp_config::{
-    AskInput, Dialect, Document, Environment, Expanded, ReadOptions, Severity, Transport, expand,
-    read,
+    Dialect, Document, Environment, Expanded, ReadOptions, Transport, diagnostic::Severity, expand,
+    expand::AskInput, read,
 };
 
-/// A fixture, where it would stand, and what it must be taken for.
+/// A fixture with its path and expected dialect.
 pub(crate) struct Fixture {
     pub(crate) dialect: Dialect,
     pub(crate) place: &'static str,
@@ -63,6 +63,14 @@ pub(crate) const FIXTURES: &[Fixture] = &[
     fixture!(Gemini, "/user/me/.gemini/settings.json", "gemini.settings.json", ALL),
     #[cfg(feature = "yaml")]
     fixture!(Goose, "/user/me/.config/goose/config.yaml", "goose.config.yaml", ALL),
+    fixture!(CopilotCli, "/user/me/.copilot/mcp-config.json", "copilot.mcp-config.json", ALL),
+    fixture!(Cline, "/user/me/cline_mcp_settings.json", "cline_mcp_settings.json", ALL),
+    fixture!(Roo, "/user/me/mcp_settings.json", "roo.mcp_settings.json", ALL),
+    fixture!(Kiro, "/code/app/.kiro/settings/mcp.json", "kiro.mcp.json", ALL),
+    fixture!(Amp, "/user/me/.config/amp/settings.json", "amp.settings.json", ALL),
+    fixture!(Qwen, "/user/me/.qwen/settings.json", "qwen.settings.json", ALL),
+    fixture!(LmStudio, "/user/me/.lmstudio/mcp.json", "lmstudio.mcp.json", ALL),
+    fixture!(Junie, "/code/app/.junie/mcp/mcp.json", "junie.mcp.json", ALL),
 ];
 
 pub(crate) fn open(fixture: &Fixture) -> Document {
@@ -79,8 +87,8 @@ impl AskInput for Answers {
     }
 }
 
-/// What a server comes to in the end, however its file spells it.
-fn essence(server: &Expanded) -> String {
+/// The settings of a server, independent of its dialect.
+fn effective_settings(server: &Expanded) -> String {
     match &server.transport {
         Transport::Stdio(stdio) => {
             let args: Vec<&str> = stdio.args.iter().map(mcp_config::Template::expose).collect();
@@ -98,7 +106,7 @@ fn essence(server: &Expanded) -> String {
 }
 
 #[test]
-fn every_dialect_is_told_by_its_content_and_place() {
+fn every_dialect_is_detected_by_content_and_path() {
     for fixture in FIXTURES {
         assert_eq!(open(fixture).dialect, Some(fixture.dialect), "{}", fixture.place);
     }
@@ -124,7 +132,7 @@ fn every_dialect_shows_the_same_servers() {
                 "docs" => "http https://docs.example.com/mcp [Authorization: Bearer docs-secret]",
                 other => panic!("{other} in {}", fixture.place),
             };
-            assert_eq!(essence(&expanded), expected, "{}", fixture.dialect);
+            assert_eq!(effective_settings(&expanded), expected, "{}", fixture.dialect);
             names.push(entry.config.name.as_str());
         }
         names.sort_unstable();
@@ -142,7 +150,7 @@ fn no_realistic_file_gives_an_error_or_a_warning() {
 }
 
 #[test]
-fn every_entry_knows_where_it_stands() {
+fn every_entry_has_its_position() {
     for fixture in FIXTURES {
         for entry in open(fixture).entries {
             let position = entry.place.position.unwrap();
@@ -156,7 +164,7 @@ fn every_entry_knows_where_it_stands() {
 }
 
 #[test]
-fn settings_survive_their_different_names_and_units() {
+fn settings_are_equal_across_key_names_and_units() {
     let find = |dialect: Dialect, name: &str| {
         let fixture = FIXTURES.iter().find(|fixture| fixture.dialect == dialect).unwrap();
         open(fixture).get(name).unwrap().config.clone()
@@ -166,6 +174,18 @@ fn settings_survive_their_different_names_and_units() {
     assert_eq!(find(Dialect::Gemini, "time").timeouts.call, seconds(30));
     assert_eq!(find(Dialect::Connector, "time").timeouts.call, seconds(30));
     assert_eq!(find(Dialect::OpenCode2, "github").timeouts.startup, seconds(20));
+    assert_eq!(find(Dialect::CopilotCli, "time").timeouts.call, seconds(30));
+    assert_eq!(find(Dialect::Cline, "time").timeouts.call, seconds(30));
+    assert_eq!(find(Dialect::Roo, "docs").timeouts.call, seconds(60));
+    assert_eq!(find(Dialect::CopilotCli, "time").tools.allow, None);
+    assert!(!find(Dialect::CopilotCli, "github").tools.admits("delete_repo"));
+    for dialect in [Dialect::Roo, Dialect::Kiro, Dialect::Qwen] {
+        assert!(!find(dialect, "github").tools.admits("delete_repo"), "{dialect}");
+    }
+    assert!(
+        !find(Dialect::Amp, "time").tools.admits("set") && !find(Dialect::Amp, "github").enabled
+    );
+    assert!(!find(Dialect::Cline, "docs").enabled && find(Dialect::Qwen, "time").trust);
     assert!(find(Dialect::Gemini, "docs").trust);
     assert!(!find(Dialect::Gemini, "github").tools.admits("delete_repo"));
     let oauth =

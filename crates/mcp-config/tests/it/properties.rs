@@ -1,22 +1,26 @@
-//! What holds for every input.
+//! Properties that hold for every input.
 
 use std::{path::Path, time::Duration};
 
 use mcp_config::{
-    AlwaysLoad, AuthKind, Change, ConnectMode, Dialect, Document, Edit, EditError, Environment,
-    EraPin, Fingerprint, Layer, Layers, ReadOptions, Remote, Scope, Sdk, SecretMap, SecretText,
-    ServerConfig, Signature, Stdio, Template, Transport, edit_text, read, resolve, what_if,
+    Dialect, Document, Environment, Layers, ReadOptions, Remote, Scope, Sdk, SecretText,
+    ServerConfig, Stdio, Template, Transport,
+    approval::Fingerprint,
+    edit::{Edit, EditError, edit_text},
+    model::{AlwaysLoad, AuthKind, ConnectMode, EraPin, SecretMap},
+    read, resolve,
+    resolve::{Change, Layer, Signature, what_if},
 };
 use proptest::{collection, option, prelude::*, sample};
 
 use crate::matrix::FIXTURES;
 
-/// The dialects this build can read.
+/// The dialects that this build supports.
 fn dialects() -> Vec<Dialect> {
     FIXTURES.iter().map(|fixture| fixture.dialect).collect()
 }
 
-/// Text that has broken parsers before: quotes, escapes, comment marks, colons, other scripts.
+/// Text that is difficult to parse: quotes, escapes, comment marks, colons, other scripts.
 fn awkward() -> impl Strategy<Value = String> {
     prop_oneof![
         4 => "[a-z]{1,8}",
@@ -89,7 +93,7 @@ fn remote() -> impl Strategy<Value = Transport> {
         })
 }
 
-/// Any configuration our own format can hold.
+/// Any configuration that our own format supports.
 fn server() -> impl Strategy<Value = ServerConfig> {
     let name = prop_oneof![
         "[a-z]{1,6}",
@@ -145,7 +149,7 @@ fn server() -> impl Strategy<Value = ServerConfig> {
         })
 }
 
-/// The same server with only what nearly every dialect can say.
+/// The same server, reduced to settings that nearly every dialect supports.
 fn plain(config: &ServerConfig) -> ServerConfig {
     let mut plain = ServerConfig::new(config.name.clone(), config.transport.clone());
     if let Transport::Stdio(stdio) = &mut plain.transport {
@@ -167,10 +171,10 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
 
     #[test]
-    fn what_is_written_is_what_is_read_in_every_dialect(config in server(), base in any::<sample::Index>()) {
+    fn written_server_reads_back_in_every_dialect(config in server(), base in any::<sample::Index>()) {
         for dialect in dialects() {
             let fixtures: Vec<_> = FIXTURES.iter().filter(|f| f.dialect == dialect).collect();
-            // Into a realistic file half of the time, into an empty one the other half.
+            // Half of the time into a realistic file, otherwise into an empty one.
             let text = if base.index(2) == 0 { fixtures[0].text } else { "" };
             let options = options(fixtures[0].place, dialect);
             for config in [config.clone(), plain(&config)] {
@@ -190,13 +194,13 @@ proptest! {
     }
 
     #[test]
-    fn any_server_becomes_any_other_in_place(first in server(), second in server(), whole in any::<bool>()) {
+    fn any_server_can_be_replaced_in_place(first in server(), second in server(), whole in any::<bool>()) {
         for fixture in FIXTURES {
             let options = options(fixture.place, fixture.dialect);
             let shape = |config: &ServerConfig| if whole { config.clone() } else { plain(config) };
             let (mut first, mut second) = (shape(&first), shape(&second));
             (first.enabled, second.enabled) = (true, true);
-            // Unknown fields stay, so they would add up.
+            // Unknown fields are preserved, so they would accumulate.
             first.extra.clear();
             second.extra.clear();
             second.name = first.name.clone();
@@ -217,7 +221,7 @@ proptest! {
     }
 
     #[test]
-    fn adding_then_removing_is_nothing_in_every_dialect(config in server()) {
+    fn adding_then_removing_restores_every_dialect(config in server()) {
         for fixture in FIXTURES {
             let options = options(fixture.place, fixture.dialect);
             let mut config = plain(&config);
@@ -229,7 +233,7 @@ proptest! {
     }
 
     #[test]
-    fn reading_never_panics_and_always_says_where(bytes in collection::vec(any::<u8>(), 0..200), pick in any::<sample::Index>()) {
+    fn reading_never_panics_and_reports_positions(bytes in collection::vec(any::<u8>(), 0..200), pick in any::<sample::Index>()) {
         let all = dialects();
         let dialect = all[pick.index(all.len())];
         for dialect in [Some(dialect), None] {
@@ -261,7 +265,7 @@ proptest! {
             }
             for edit in [Edit::Remove("github".into()), Edit::Enable("time".into(), false)] {
                 if let Ok(edited) = edit_text(&text, &options, &edit) {
-                    // An edit of a readable file leaves a readable file.
+                    // Editing a readable file results in a readable file.
                     if document.dialect.is_some() && document.diagnostics.is_empty() {
                         let after = read(edited.as_bytes(), &options);
                         prop_assert!(after.dialect.is_some(), "{}\n{}", fixture.dialect, edited);
@@ -295,7 +299,7 @@ proptest! {
     }
 
     #[test]
-    fn every_name_is_active_at_most_once_and_nothing_is_lost(
+    fn every_name_is_active_at_most_once_and_no_entry_is_lost(
         servers in collection::vec((server(), 0_usize..6), 0..12),
     ) {
         let mut layers = Layers::new();
@@ -323,14 +327,14 @@ proptest! {
         if of(&a) == of(&b) && of(&b) == of(&c) {
             prop_assert_eq!(of(&a), of(&c));
         }
-        // The name is no part of it.
+        // The name is not part of the signature.
         let mut renamed = a.clone();
         renamed.name = "other".parse().unwrap();
         prop_assert_eq!(of(&renamed), of(&a));
     }
 
     #[test]
-    fn spellings_of_an_address_do_not_matter(
+    fn equivalent_urls_have_equal_signatures(
         host in "[a-z]{1,8}(\\.[a-z]{2,4})?", path in "(/[a-z]{1,4}){0,2}", keys in collection::btree_set("[a-z]=[0-9]", 0..4),
     ) {
         let of = |url: String| {
@@ -345,13 +349,13 @@ proptest! {
     }
 
     #[test]
-    fn fingerprints_change_with_any_setting_and_with_nothing_else(a in server(), b in server()) {
+    fn fingerprints_are_equal_only_for_equal_settings(a in server(), b in server()) {
         prop_assert_eq!(Fingerprint::of(&a) == Fingerprint::of(&b), a == b);
         prop_assert_eq!(Fingerprint::of(&a), Fingerprint::of(&a.clone()));
     }
 
     #[test]
-    fn what_if_touches_nothing_and_adding_then_removing_is_nothing(config in server()) {
+    fn what_if_changes_nothing_and_adding_then_removing_restores(config in server()) {
         let mut layers = Layers::new();
         layers.push(Scope::User, Document::from_servers("u", [config.clone()]));
         let before = layers.clone();
@@ -365,7 +369,7 @@ proptest! {
     }
 }
 
-/// Whether some text of it reads like a variable and is none, which our own format can't say.
+/// Whether some literal text looks like a variable, which our own format can't express.
 fn has_text_like_a_variable(config: &ServerConfig) -> bool {
     format!("{config:?}").contains("${") || exposed(config).iter().any(|text| text.contains("${"))
 }

@@ -3,8 +3,13 @@
 use std::path::Path;
 
 use mcp_config::{
-    Approvals, Candidate, Change, Document, Environment, Layers, Platform, Precedence, ReadOptions,
-    Remote, Scope, ServerConfig, Stdio, Transport, Verdict, known_files, read, resolve, what_if,
+    Document, Environment, Layers, ReadOptions, Remote, Scope, ServerConfig, Stdio, Transport,
+    approval::{Approvals, Disclosure},
+    files::Platform,
+    known_files,
+    model::Precedence,
+    read, resolve,
+    resolve::{Candidate, Change, Verdict, what_if},
 };
 
 pub(crate) fn file(place: &str, text: &str) -> Document {
@@ -36,9 +41,9 @@ fn scope_of(layers: &Layers, name: &str) -> Option<Scope> {
 }
 
 #[test]
-fn the_same_name_in_every_scope_goes_to_the_highest_and_the_order_is_data() {
+fn highest_scope_wins_in_the_configured_precedence() {
     for precedence in [Precedence::default(), Precedence::project_over_user()] {
-        // Take the winner away again and again: the next in line follows.
+        // Remove the winner repeatedly; the next scope takes over.
         let mut scopes = precedence.scopes().to_vec();
         while !scopes.is_empty() {
             let servers: Vec<_> =
@@ -65,7 +70,7 @@ fn the_same_endpoint_under_two_names_is_one_server() {
 }
 
 #[test]
-fn two_accounts_at_one_address_in_one_file_are_both_meant() {
+fn two_entries_with_one_url_in_one_file_are_both_kept() {
     let mut both = Layers::new();
     let servers = [http("work", "https://h/mcp"), http("home", "https://h/mcp")];
     both.push(Scope::User, Document::from_servers("user", servers));
@@ -73,7 +78,7 @@ fn two_accounts_at_one_address_in_one_file_are_both_meant() {
 }
 
 #[test]
-fn a_program_is_its_arguments_and_the_environment_that_matters() {
+fn program_signature_covers_arguments_and_relevant_environment() {
     let with = |name: &str, variable: &str, value: &str| {
         let mut config = program(name, "npx");
         let Transport::Stdio(stdio) = &mut config.transport else { unreachable!() };
@@ -89,7 +94,7 @@ fn a_program_is_its_arguments_and_the_environment_that_matters() {
 }
 
 #[test]
-fn signatures_are_compared_after_variables_are_known() {
+fn signatures_are_compared_after_expansion() {
     let mut layers = layers(&[
         (Scope::User, http("a", "https://${HOST}/mcp")),
         (Scope::Cloud, http("b", "https://h.test/mcp")),
@@ -100,7 +105,7 @@ fn signatures_are_compared_after_variables_are_known() {
 }
 
 #[test]
-fn a_server_switched_off_in_a_higher_scope_is_off_and_duplicates_nothing() {
+fn server_disabled_in_a_higher_scope_is_disabled_and_not_a_duplicate() {
     let mut off = http("x", "https://h/mcp");
     off.enabled = false;
     let layers = layers(&[
@@ -114,7 +119,7 @@ fn a_server_switched_off_in_a_higher_scope_is_off_and_duplicates_nothing() {
 }
 
 #[test]
-fn claude_codes_user_file_brings_local_servers_and_lists_of_names() {
+fn claude_code_user_file_has_local_servers_and_name_lists() {
     let claude = file("~/.claude.json", include_str!("fixtures/.claude.json"));
     let mut layers = Layers::new();
     layers.push(Scope::User, claude);
@@ -124,11 +129,11 @@ fn claude_codes_user_file_brings_local_servers_and_lists_of_names() {
     assert_eq!(resolution.get("docs").unwrap().scope, Scope::User);
     assert!(resolution.get("elsewhere").is_none(), "another project's server");
     let noisy = resolution.explain("noisy").to_string();
-    assert!(noisy.contains("switched off at ~/.claude.json:23:30"), "{noisy}");
+    assert!(noisy.contains("disabled at ~/.claude.json:23:30"), "{noisy}");
 }
 
 #[test]
-fn a_cloned_repository_starts_nothing_and_hides_nothing() {
+fn cloned_repository_starts_and_shadows_nothing() {
     let mut layers = Layers::new();
     layers.project = "/code/app".into();
     layers.precedence = Precedence::project_over_user();
@@ -154,7 +159,7 @@ fn a_cloned_repository_starts_nothing_and_hides_nothing() {
 }
 
 #[test]
-fn only_the_users_own_files_can_vouch_for_a_server() {
+fn only_user_files_can_trust_a_server() {
     let mut trusted = program("a", "x");
     trusted.trust = true;
     for scope in Scope::ALL {
@@ -187,24 +192,25 @@ fn an_approved_project_server_runs_until_its_entry_changes() {
     let mut layers = Layers::new();
     layers.project = project.into();
     layers.approvals = Approvals::new();
-    layers.approvals.approve(project, &document.get("a").unwrap().config);
+    let config = &document.get("a").unwrap().config;
+    layers.approvals.approve(project, &Disclosure::of(config, &layers.env, project));
     layers.push(Scope::Project, document);
     assert_eq!(scope_of(&layers, "a"), Some(Scope::Project));
-    // White space, order and comments are not the entry.
+    // White space, order and comments are not part of the entry.
     layers.layers[0].document =
         file("/code/app/.mcp.json", "{ \"mcpServers\": {\n\"a\": { \"command\": \"x\" } } }");
     assert_eq!(scope_of(&layers, "a"), Some(Scope::Project));
     layers.layers[0].document =
         file("/code/app/.mcp.json", &text.replace("\"x\"", "\"x\",\"env\":{\"A\":\"1\"}"));
     assert_eq!(resolve(&layers).candidates[0].verdict, Verdict::Unapproved { changed: true });
-    // Approved for one project is not approved for another.
+    // An approval for one project does not apply to another.
     layers.layers[0].document = file("/code/app/.mcp.json", text);
     layers.project = "/code/evil".into();
     assert_eq!(resolve(&layers).candidates[0].verdict, Verdict::Unapproved { changed: false });
 }
 
 #[test]
-fn what_if_answers_without_doing() {
+fn what_if_changes_nothing() {
     let layers = layers(&[
         (Scope::User, http("docs", "https://docs/mcp")),
         (Scope::Project, program("build", "make")),
@@ -223,7 +229,7 @@ fn what_if_answers_without_doing() {
     let mut strict = layers.clone();
     strict.require_approval = true;
     assert_eq!(what_if(&strict, &Change::Approve("build".into(), true)).to_string(), "+ build\n");
-    let mut policy = mcp_config::PolicyPart::default();
-    policy.deny.push(mcp_config::Matcher::Command(vec!["make".into()]));
+    let mut policy = mcp_config::policy::PolicyPart::default();
+    policy.deny.push(mcp_config::policy::Matcher::command(["make"]));
     assert_eq!(answer(Change::Policy(policy)), "- build\n");
 }

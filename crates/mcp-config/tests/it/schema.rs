@@ -1,6 +1,6 @@
-//! The published schema is the one the reader follows.
+//! The published schema matches the reader.
 
-use mcp_config::{Dialect, schema};
+use mcp_config::{Dialect, dialect::schema};
 use serde_json::Value as Json;
 
 use crate::matrix::FIXTURES;
@@ -14,7 +14,7 @@ fn the_committed_schema_is_the_generated_one() {
         std::fs::write(COMMITTED, &generated).unwrap();
     }
     let committed = std::fs::read_to_string(COMMITTED).unwrap_or_default();
-    // As values: another crate of a build may change how serde_json orders keys.
+    // Compare as values, because another crate in the build may change the key order of serde_json.
     let committed: Option<Json> = serde_json::from_str(&committed).ok();
     assert!(
         committed == Some(schema()),
@@ -22,7 +22,7 @@ fn the_committed_schema_is_the_generated_one() {
     );
 }
 
-/// As much of JSON Schema as ours uses. An unknown keyword is a failure, not a pass.
+/// The subset of JSON Schema that ours uses. An unknown keyword is a failure.
 fn check(schema: &Json, root: &Json, value: &Json, at: &str) -> Result<(), String> {
     for (keyword, rule) in schema.as_object().unwrap() {
         let good = match keyword.as_str() {
@@ -63,6 +63,10 @@ fn check(schema: &Json, root: &Json, value: &Json, at: &str) -> Result<(), Strin
                 .all(|key| value.get(key.as_str().unwrap()).is_some()),
             "anyOf" => {
                 rule.as_array().unwrap().iter().any(|option| check(option, root, value, at).is_ok())
+            }
+            "oneOf" => {
+                let fits = |option: &&Json| check(option, root, value, at).is_ok();
+                rule.as_array().unwrap().iter().filter(fits).count() == 1
             }
             "items" => {
                 for item in value.as_array().into_iter().flatten() {
@@ -108,14 +112,14 @@ fn validate(text: &str) -> Result<(), String> {
 }
 
 #[test]
-fn our_own_files_and_claude_codes_pass_and_mistakes_do_not() {
+fn schema_accepts_valid_files_and_rejects_mistakes() {
     let own = FIXTURES.iter().find(|fixture| fixture.dialect == Dialect::McpJson).unwrap();
     validate(own.text).unwrap();
     let full = r#"{"mcpServers":{"a":{"type":"http","url":"https://h/","headers":{"A":"b"},
         "oauth":{"clientId":"x","scopes":["a"],"callbackPort":1},"tls":{"ca":"~/ca.pem"},"enabled":false,
         "timeout":5000,"timeouts":{"startupMs":1.5},"tools":{"allow":["*"],"deny":[]},"alwaysLoad":["x"],
         "trust":true,"limits":{"output":1},"connect":"lazy","era":"2025-06-18","auth":"oauth","x-own":1},
-        "b":{"type":"sdk"}},"policy":{"exclusive":"all","allow":[{"name":"a"}]}}"#;
+        "b":{"type":"sdk"}},"policy":{"exclusive":"all","allow":[{"name":"a","transport":"http"}]}}"#;
     validate(full).unwrap();
     assert!(
         mcp_config::read(full.as_bytes(), &mcp_config::ReadOptions::new(".mcp.json")).entries.len()

@@ -1,7 +1,10 @@
-//! Nothing secret is printed by anything.
+//! Secrets are never printed.
 
 use mcp_config::{
-    Document, Environment, Layers, NoInputs, ReadOptions, Scope, expand, read, resolve,
+    Document, Environment, Layers, ReadOptions, Remote, Scope, ServerConfig, Transport, expand,
+    expand::{AskInput, NoInputs},
+    model::InheritEnv,
+    read, resolve,
 };
 
 const FILE: &str = r#"{"mcpServers":{
@@ -15,7 +18,8 @@ const FILE: &str = r#"{"mcpServers":{
   "f":{"command":"x","env":{"A":{"deep":"deep-secret"}}},
   "g":{"type":"http","url":"https://h/${FROM_ENV}/mcp"},
   "h":{"command":"${FROM_ENV}"},
-  "i":{"command":"x","args":["--api-key","arg-secret","--token=arg-token","-e","DB_PASSWORD=arg-password"],
+  "i":{"command":"x","args":["--api-key","arg-secret","--token=arg-token","-e","DB_PASSWORD=arg-password",
+       "--pat","arg-pat","-e","SESSION_COOKIE=arg-cookie"],
        "unheard":{"of":"extra-secret"}},
   "j":{"url":"https://h/j","headersHelper":"get --secret helper-secret"},
   "k":{"url":"https://h/","auth":"Bearer auth-secret"},
@@ -25,7 +29,7 @@ const FILE: &str = r#"{"mcpServers":{
   "o":{"url":"https://h/","headers":{"Authorization: Bearer colon-secret":""}}
 }}"#;
 
-const SECRETS: [&str; 21] = [
+const SECRETS: [&str; 23] = [
     "env-literal",
     "url-password",
     "query-secret",
@@ -40,6 +44,8 @@ const SECRETS: [&str; 21] = [
     "arg-secret",
     "arg-token",
     "arg-password",
+    "arg-pat",
+    "arg-cookie",
     "extra-secret",
     "helper-secret",
     "auth-secret",
@@ -67,7 +73,7 @@ fn no_debug_display_explanation_or_diagnostic_shows_a_secret() {
     let mut layers = Layers::new();
     layers.env = Environment::empty().with("FROM_ENV", "value-from-env");
     layers.push(Scope::User, document.clone());
-    // The same servers under other names: duplicates, whose signatures are shown.
+    // The same servers under other names are duplicates, whose signatures are shown.
     let renamed = document.entries.iter().map(|entry| {
         let mut config = entry.config.clone();
         config.name = format!("{}2", config.name).parse().unwrap();
@@ -92,7 +98,7 @@ fn no_debug_display_explanation_or_diagnostic_shows_a_secret() {
 }
 
 #[test]
-fn the_values_are_there_for_whoever_asks() {
+fn expose_returns_the_secret_values() {
     let document = read(FILE.as_bytes(), &ReadOptions::new(".mcp.json"));
     let env = Environment::empty().with("FROM_ENV", "value-from-env");
     let expanded = expand(&document.get("b").unwrap().config, &env, &NoInputs).unwrap();
@@ -102,7 +108,7 @@ fn the_values_are_there_for_whoever_asks() {
 }
 
 #[test]
-fn variables_expand_or_fail_loudly_by_name() {
+fn unset_variables_fail_with_their_name() {
     let text = r#"{"mcpServers":{
       "unset":{"command":"x","args":["ok","${NOPE}"]},
       "recursive":{"command":"${SELF}"},
@@ -130,12 +136,12 @@ fn variables_expand_or_fail_loudly_by_name() {
         ("recursive", "runs ${SELF}"),
         (
             "injected",
-            "server `injected`: `headers.X` is unusable once expanded: it holds a line break",
+            "server `injected`: `headers.X` is invalid after expansion: it contains a line break",
         ),
         ("asked", "server `asked`: `command` needs the input `token`, which was not given"),
         (
             "unknown",
-            "server `unknown`: `command` uses ${command:pick}, which is no variable we know",
+            "server `unknown`: `command` uses ${command:pick}, which is not a known variable",
         ),
         ("nowhere", "server `nowhere`: `command` needs the workspace folder, which is not known"),
         ("homeless", "server `homeless`: `command` needs the home directory, which is not known"),
@@ -146,4 +152,59 @@ fn variables_expand_or_fail_loudly_by_name() {
     ] {
         assert_eq!(outcome(name), expected);
     }
+}
+
+struct Store;
+
+impl AskInput for Store {
+    fn input(&self, _id: &str) -> Option<String> {
+        None
+    }
+
+    fn secret(&self, name: &str) -> Option<String> {
+        (name == "github").then(|| "stored-value".to_owned())
+    }
+}
+
+#[test]
+fn secret_variable_is_read_from_the_secret_store() {
+    let text = r#"{"mcpServers":{"x":{"type":"http","url":"https://h/",
+        "headers":{"Authorization":"Bearer ${secret:github}"}}}}"#;
+    let document = read(text.as_bytes(), &ReadOptions::new(".mcp.json"));
+    let config = &document.get("x").unwrap().config;
+    let env = Environment::empty();
+    let expanded = expand(config, &env, &Store).unwrap();
+    let header = expanded.transport.remote().unwrap().headers.get("Authorization").unwrap();
+    assert_eq!(header.expose(), "Bearer stored-value");
+    assert!(!format!("{expanded:?}").contains("stored-value"));
+    let error = expand(config, &env, &NoInputs).unwrap_err().to_string();
+    assert!(
+        error.contains("the secret `github`, which is not stored; run `mcp secret set github`")
+    );
+    let other = ServerConfig::new(
+        "y".parse().unwrap(),
+        Transport::Http(Remote::new("https://h/?k=${secret:other}")),
+    );
+    assert!(expand(&other, &env, &Store).is_err());
+    // In files of other tools it is literal text.
+    let claude = text.replace("{\"mcpServers\"", "{\"projects\":{},\"mcpServers\"");
+    let claude = read(claude.as_bytes(), &ReadOptions::new("/user/me/.claude.json"));
+    let remote = claude.get("x").unwrap().config.transport.remote().unwrap();
+    assert!(remote.headers.get("Authorization").unwrap().template().is_final());
+}
+
+#[test]
+fn inherit_env_defaults_to_safe_and_rejects_unknown_values() {
+    let of = |text: &str| {
+        let text = format!(r#"{{"mcpServers":{{"x":{{"command":"x"{text}}}}}}}"#);
+        let document = read(text.as_bytes(), &ReadOptions::new(".mcp.json"));
+        match document.get("x").map(|entry| entry.config.transport.clone()) {
+            Some(Transport::Stdio(stdio)) => Ok(stdio.inherit_env),
+            _ => Err(document.diagnostics[0].to_string()),
+        }
+    };
+    assert_eq!(of(""), Ok(InheritEnv::Safe));
+    assert_eq!(of(r#","inheritEnv":"safe""#), Ok(InheritEnv::Safe));
+    assert_eq!(of(r#","inheritEnv":"all""#), Ok(InheritEnv::All));
+    assert!(of(r#","inheritEnv":"some""#).unwrap_err().contains("expected `safe` or `all`"));
 }

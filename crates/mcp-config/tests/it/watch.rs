@@ -1,4 +1,4 @@
-//! Changes on disk, as they happen.
+//! Watching files for changes.
 
 use std::{
     fs,
@@ -7,12 +7,17 @@ use std::{
     time::Duration,
 };
 
-use mcp_config::{ConfigFile, FileSource, Layers, Scope, Update, Watcher, load};
+use mcp_config::{
+    ConfigFile, Layers, Scope,
+    files::FileSource,
+    load,
+    watch::{Update, Watcher},
+};
 
 use crate::resolution::program;
 
-/// Long enough for a loaded machine; nothing waits for it unless something is wrong.
-const PATIENCE: Duration = Duration::from_secs(30);
+/// Long enough for a loaded machine; only a failure waits this long.
+const TIMEOUT: Duration = Duration::from_secs(30);
 
 fn watch(path: &Path) -> (Watcher, Receiver<Update>) {
     watch_with(path, Duration::from_millis(10))
@@ -32,10 +37,10 @@ fn watch_with(path: &Path, quiet: Duration) -> (Watcher, Receiver<Update>) {
     (watcher.unwrap(), updates)
 }
 
-/// Waits until just these servers are active; gives the last step on the way there.
+/// Waits until exactly these servers are active; returns the last update.
 fn until(updates: &Receiver<Update>, names: &[&str]) -> Update {
     loop {
-        let update = updates.recv_timeout(PATIENCE).unwrap();
+        let update = updates.recv_timeout(TIMEOUT).unwrap();
         let active = update.resolution.servers().map(|c| c.entry.config.name.as_str());
         if active.eq(names.iter().copied()) {
             return update;
@@ -44,19 +49,19 @@ fn until(updates: &Receiver<Update>, names: &[&str]) -> Update {
 }
 
 #[test]
-fn writing_renaming_and_removing_are_all_noticed() {
+fn writes_renames_and_removals_are_reported() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join(".mcp.json");
     let (watcher, updates) = watch(&path);
-    // Our own way: a new file renamed over the old one.
+    // As this crate writes: a new file renamed over the old one.
     ConfigFile::new(&path).add(&program("a", "x")).unwrap();
     assert_eq!(until(&updates, &["a"]).diff.to_string(), "+ a\n");
-    // An editor's way: written beside, then moved in.
+    // As editors write: a temporary file moved into place.
     let beside = folder.path().join("4913~");
     fs::write(&beside, r#"{"mcpServers":{"a":{"command":"y"},"b":{"command":"z"}}}"#).unwrap();
     fs::rename(&beside, &path).unwrap();
     assert_eq!(until(&updates, &["a", "b"]).diff.to_string(), "+ b\n~ a (command)\n");
-    // In place, where a watcher may see it half done.
+    // In place, where a watcher may see a partial write.
     fs::write(&path, r#"{"mcpServers":{"b":{"command":"z"}}}"#).unwrap();
     until(&updates, &["b"]);
     fs::remove_file(&path).unwrap();
@@ -66,7 +71,7 @@ fn writing_renaming_and_removing_are_all_noticed() {
 }
 
 #[test]
-fn a_change_that_starts_nothing_is_told_too() {
+fn change_without_active_server_is_reported() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join(".mcp.json");
     let (_watcher, updates) = watch(&path);
@@ -79,7 +84,7 @@ fn a_change_that_starts_nothing_is_told_too() {
 }
 
 #[test]
-fn a_file_in_a_folder_that_does_not_exist_yet_is_noticed() {
+fn file_in_a_folder_created_later_is_reported() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join(".cursor/mcp.json");
     let (_watcher, updates) = watch(&path);
@@ -91,12 +96,12 @@ fn a_file_in_a_folder_that_does_not_exist_yet_is_noticed() {
 }
 
 #[test]
-fn a_folder_removed_and_made_again_before_anyone_looked_is_still_watched() {
+fn folder_removed_and_recreated_quickly_is_still_watched() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join(".cursor/mcp.json");
     let file = ConfigFile::new(&path);
     file.add(&program("old", "x")).unwrap();
-    // Quiet for longer than it takes to remove and make a folder.
+    // A quiet period longer than it takes to remove and create a folder.
     let (_watcher, updates) = watch_with(&path, Duration::from_millis(200));
     for names in [["a", "b"], ["c", "d"]] {
         fs::remove_dir_all(folder.path().join(".cursor")).unwrap();

@@ -1,9 +1,11 @@
-//! Changes touch what they are about, and not one byte more.
+//! Edits change only the bytes of the entry concerned.
 
 use std::path::Path;
 
 use mcp_config::{
-    Dialect, Edit, EditError, ReadOptions, Remote, ServerConfig, Stdio, Transport, edit_text, read,
+    Dialect, ReadOptions, Remote, ServerConfig, Stdio, Transport,
+    edit::{Edit, EditError, edit_text},
+    read,
 };
 
 use crate::matrix::{FIXTURES, Fixture, open};
@@ -25,7 +27,7 @@ fn put(config: &ServerConfig) -> Edit {
     Edit::Put(Box::new(config.clone()))
 }
 
-/// What two texts have in common at the start and at the end.
+/// The lengths of the common prefix and suffix of two texts.
 fn common(before: &str, after: &str) -> (usize, usize) {
     let head = before.bytes().zip(after.bytes()).take_while(|(a, b)| a == b).count();
     let rest = before.len().min(after.len()) - head;
@@ -40,7 +42,7 @@ fn common(before: &str, after: &str) -> (usize, usize) {
 }
 
 #[test]
-fn putting_what_is_there_changes_nothing() {
+fn putting_an_unchanged_server_changes_no_bytes() {
     for fixture in FIXTURES {
         for entry in open(fixture).entries {
             let same = edit(fixture, fixture.text, &put(&entry.config)).unwrap();
@@ -50,7 +52,7 @@ fn putting_what_is_there_changes_nothing() {
 }
 
 #[test]
-fn an_added_server_is_read_back_and_all_other_bytes_stay() {
+fn added_server_reads_back_and_other_bytes_are_unchanged() {
     for fixture in FIXTURES {
         let text = edit(fixture, fixture.text, &put(&added())).unwrap();
         let (head, tail) = common(fixture.text, &text);
@@ -79,14 +81,14 @@ fn adding_and_removing_gives_the_same_bytes() {
 }
 
 #[test]
-fn removing_any_server_leaves_the_others_as_they_are() {
+fn removing_a_server_leaves_the_others_unchanged() {
     for fixture in FIXTURES {
         let before = open(fixture);
         for entry in &before.entries {
             let name = entry.config.name.as_str();
             let text = edit(fixture, fixture.text, &Edit::Remove(name.into())).unwrap();
             let (head, tail) = common(fixture.text, &text);
-            // A comma before or after may go with it; nothing else.
+            // Only a comma before or after it may be removed too.
             assert!(
                 head + tail + 1 >= text.len(),
                 "{}: more than a removal\n{text}",
@@ -109,7 +111,7 @@ fn removing_any_server_leaves_the_others_as_they_are() {
 }
 
 #[test]
-fn switching_off_and_on_again_where_the_dialect_can() {
+fn server_is_disabled_and_enabled_where_the_dialect_supports_it() {
     for fixture in FIXTURES {
         match edit(fixture, fixture.text, &Edit::Enable("time".into(), false)) {
             Ok(off) => {
@@ -131,7 +133,10 @@ fn switching_off_and_on_again_where_the_dialect_can() {
                     Dialect::ClaudeDesktop,
                     Dialect::ClaudeManaged,
                     Dialect::ClaudeSettings,
+                    Dialect::CopilotCli,
                     Dialect::Cursor,
+                    Dialect::Junie,
+                    Dialect::LmStudio,
                     Dialect::VsCode,
                     Dialect::Windsurf,
                 ];
@@ -164,7 +169,7 @@ fn one_changed_setting_changes_one_value() {
 }
 
 #[test]
-fn comments_order_and_unknown_keys_around_an_edit_stay() {
+fn comments_order_and_unknown_keys_are_preserved() {
     let text = r#"{
   // head
   "zebra": 1,
@@ -204,7 +209,7 @@ fn comments_order_and_unknown_keys_around_an_edit_stay() {
 }
 
 #[test]
-fn a_new_variable_leaves_the_others_and_their_remarks_alone() {
+fn new_variable_preserves_other_variables_and_comments() {
     let text = "{\n  \"mcpServers\": {\n    \"a\": {\n      \"command\": \"x\",\n      \"args\": [\n        \"one\"\n      ],\n      \"env\": {\n        \"Z\": \"${Z}\", // rotated\n        \"A\": \"1\"\n      }\n    }\n  }\n}\n";
     let options = ReadOptions::new(".mcp.json");
     let mut config = read(text.as_bytes(), &options).get("a").unwrap().config.clone();
@@ -223,7 +228,7 @@ fn a_new_variable_leaves_the_others_and_their_remarks_alone() {
 
 #[cfg(feature = "yaml")]
 #[test]
-fn yaml_keeps_spaces_and_remarks_that_are_not_its_business() {
+fn yaml_edit_preserves_spaces_and_comments() {
     let text = "other: \nextensions:\n  a:\n    type: stdio\n    enabled: true # on\n    name: a\n    cmd: x\n    args: [one] # flow\n    envs: \n      K: v # kept\n";
     let options = ReadOptions::new("config.yaml");
     let mut config = read(text.as_bytes(), &options).get("a").unwrap().config.clone();
@@ -237,7 +242,7 @@ fn yaml_keeps_spaces_and_remarks_that_are_not_its_business() {
 }
 
 #[test]
-fn line_ends_tabs_one_line_files_and_empty_files_keep_their_style() {
+fn line_ends_tabs_and_one_line_files_keep_their_style() {
     let options = ReadOptions::new(".mcp.json");
     let put = put(&ServerConfig::new("n".parse().unwrap(), Transport::Stdio(Stdio::new("x"))));
     for (before, after) in [
@@ -261,14 +266,14 @@ fn line_ends_tabs_one_line_files_and_empty_files_keep_their_style() {
 }
 
 #[test]
-fn what_a_dialect_can_not_say_is_refused_by_name() {
+fn unsupported_settings_are_refused_by_name() {
     let desktop =
         FIXTURES.iter().find(|fixture| fixture.dialect == Dialect::ClaudeDesktop).unwrap();
     let mut config = added();
     config.trust = true;
     config.timeouts.call = Some(std::time::Duration::from_secs(5));
     let error = edit(desktop, desktop.text, &put(&config)).unwrap_err();
-    assert_eq!(error.to_string(), "a Claude Desktop file has no way to say timeouts, trust");
+    assert_eq!(error.to_string(), "a Claude Desktop file does not support timeouts, trust");
     let remote =
         ServerConfig::new("r".parse().unwrap(), Transport::Http(Remote::new("https://h/mcp")));
     let error = edit(desktop, desktop.text, &put(&remote)).unwrap_err();
@@ -279,20 +284,20 @@ fn what_a_dialect_can_not_say_is_refused_by_name() {
 }
 
 #[test]
-fn the_local_section_of_a_shared_file_is_edited_only_when_meant() {
+fn local_section_is_edited_only_with_local_scope() {
     let claude = FIXTURES.iter().find(|fixture| fixture.dialect == Dialect::ClaudeCode).unwrap();
-    // Without a scope, the entry is found wherever it stands.
+    // Without a scope, the entry is found in any section.
     let text = edit(claude, claude.text, &Edit::Remove("github".into())).unwrap();
     assert!(!text.contains("server-github") && text.contains("\"elsewhere\""));
-    // And added to the user's own section.
+    // New entries go to the user's section.
     let text = edit(claude, claude.text, &put(&added())).unwrap();
     assert!(text.find("\"added\"").unwrap() < text.find("\"projects\"").unwrap());
 }
 
 #[cfg(feature = "yaml")]
 #[test]
-fn a_change_that_would_not_read_back_is_refused() {
-    // Found by fuzzing: to YAML a lone carriage return ends a line, so the mapping ends there too.
+fn edit_that_would_not_read_back_is_refused() {
+    // Found by fuzzing: a lone carriage return ends a line in YAML, and so the mapping.
     let text =
         "extensions:\n  a:\n    type: stdio\n    cmd: x\n    env_keys:\n      - Y\rMODE: z\n";
     let error = edit_text(text, &ReadOptions::new("config.yaml"), &put(&added())).unwrap_err();

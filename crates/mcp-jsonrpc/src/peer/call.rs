@@ -6,14 +6,31 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::{
-    CallId, Peer,
-    outcome::{Failure, Timeout},
+use crate::{
+    failure::{Failure, Timeout},
+    id::RequestId,
+    wire::Reply,
 };
-use crate::reply::Reply;
 
 /// Progress reports kept for a caller who does not look. Newer ones say more than older ones.
 const KEPT_REPORTS: usize = 32;
+
+/// A call of ours. Its number is the request's id and the progress token.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct CallId(pub(super) i64);
+
+impl CallId {
+    /// The number that goes over the wire.
+    pub fn get(self) -> i64 {
+        self.0
+    }
+}
+
+impl From<CallId> for RequestId {
+    fn from(id: CallId) -> Self {
+        Self::from(id.0)
+    }
+}
 
 /// How long a call may take.
 ///
@@ -38,7 +55,7 @@ pub struct CallLimits {
     pub silent: bool,
 }
 
-/// A sign of life from a call that takes its time.
+/// A progress notification for a call.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Progress {
@@ -46,7 +63,7 @@ pub struct Progress {
     pub progress: f64,
     /// How far it has to go, if known.
     pub total: Option<f64>,
-    /// What it is doing. Foreign text.
+    /// A description of the current step. Foreign text.
     pub message: Option<String>,
 }
 
@@ -63,7 +80,7 @@ pub(super) struct Call {
     pub(super) ticket: Option<u64>,
     pub(super) outcome: Option<Result<Reply, Failure>>,
     pub(super) progress: VecDeque<Progress>,
-    /// Whoever waits for the outcome, and whoever waits for progress. They may be two.
+    /// The wakers for the outcome and for progress. They may belong to two tasks.
     waiting: Option<Waker>,
     watching: Option<Waker>,
     idle_at: Option<Instant>,
@@ -79,7 +96,7 @@ impl Call {
             progress: VecDeque::new(),
             waiting: None,
             watching: None,
-            // A limit beyond the clock's range is no limit.
+            // A limit beyond the range of the clock never expires.
             idle_at: limits.idle.and_then(|limit| now.checked_add(limit)),
             total_at: limits.total.and_then(|limit| now.checked_add(limit)),
         }
@@ -119,7 +136,7 @@ impl Call {
     }
 
     pub(super) fn finish(&mut self, outcome: Result<Reply, Failure>, wakes: &mut Vec<Waker>) {
-        // Whoever was first is right: an answer that arrived before the link closed still counts.
+        // The first outcome wins: a response that arrived before the link closed still counts.
         if self.outcome.is_none() {
             self.outcome = Some(outcome);
             let (waiting, watching) = (self.waiting.take(), self.watching.take());
@@ -129,7 +146,7 @@ impl Call {
     }
 
     /// Starts the limit for silence anew.
-    fn touch(&mut self, now: Instant) {
+    pub(super) fn touch(&mut self, now: Instant) {
         self.idle_at = self.limits.idle.and_then(|limit| now.checked_add(limit));
     }
 
@@ -147,19 +164,5 @@ fn keep(slot: &mut Option<Waker>, waker: &Waker) {
     match slot {
         Some(known) => known.clone_from(waker),
         None => *slot = Some(waker.clone()),
-    }
-}
-
-impl Peer {
-    /// The other side is not silent but waits for us: every call's limit for silence starts anew.
-    pub fn touch(&mut self, now: Instant) {
-        self.calls.values_mut().for_each(|call| call.touch(now));
-    }
-
-    /// This call shows a sign of life other than progress of its own: its limit for silence starts anew.
-    pub fn touch_call(&mut self, id: CallId, now: Instant) {
-        if let Some(call) = self.calls.get_mut(&id.0) {
-            call.touch(now);
-        }
     }
 }

@@ -2,13 +2,13 @@
 
 use bytes::Bytes;
 use mcp_jsonrpc::{
-    DecodeError, Decoded, ErrorObject, Message, Notification, RawJson, Request, RequestId,
-    Response, decode, salvage_id,
+    ErrorObject, Message, Notification, RawJson, Request, RequestId, Response,
+    wire::{DecodeError, Decoded, decode, response_id_of_truncated},
 };
 use proptest::prelude::*;
 
-/// What `frame` decodes to, in a notation that leaves no doubt:
-/// `request 1 ping {}`, `notification x`, `result 1 {}`, `error 1 -32600 why data`, or why not.
+/// What `frame` decodes to, in a notation that leaves no doubt: `request 1 ping {}`, `notification x`, `result 1 {}`,
+/// `error 1 -32600 why data`, or why not.
 fn read(frame: &str) -> String {
     match decode(&Bytes::copy_from_slice(frame.as_bytes())) {
         Ok(Decoded::One(message)) => show(&message),
@@ -44,7 +44,7 @@ fn show(message: &Message) -> String {
     }
 }
 
-/// Checks cases of a frame and what it reads as. `…` stands for the version, which comes first.
+/// Checks frames against their expected reading. `…` abbreviates the version member at the start.
 fn check(cases: &[(&str, &str)]) {
     for (frame, expected) in cases {
         let frame = frame.replace('…', r#""jsonrpc":"2.0""#);
@@ -107,7 +107,7 @@ fn ids_are_strings_and_integers_of_any_size_and_keep_their_text() {
 }
 
 #[test]
-fn what_cannot_be_an_id_is_none() {
+fn invalid_ids_are_none() {
     for id in ["1.5", "1e3", "true", "{}", "[1]", &"9".repeat(65)] {
         check(&[
             (&format!(r#"{{…,"id":{id},"method":"m"}}"#), NO),
@@ -161,7 +161,7 @@ fn an_answer_without_a_result_is_still_an_answer() {
 }
 
 #[test]
-fn whatever_is_wrong_inside_an_error_its_caller_hears_of_it() {
+fn malformed_error_object_still_fails_its_call() {
     check(&[
         (r#"{…,"id":1,"error":{}}"#, "error 1 -32603 the server gave no reason"),
         (
@@ -199,7 +199,7 @@ fn the_version_must_be_there() {
 }
 
 #[test]
-fn other_json_is_no_message_and_other_text_no_json() {
+fn non_messages_and_non_json_are_distinguished() {
     for frame in ["1", "null", r#""text""#, "[]", "[ ]", " true "] {
         assert_eq!(read(frame), NO, "{frame}");
     }
@@ -267,7 +267,7 @@ fn payloads_are_slices_of_the_frame() {
 }
 
 #[test]
-fn what_is_written_is_one_line() {
+fn encoded_message_is_one_line() {
     let pretty = RawJson::parse("{\n  \"a\": \"b\\n\",\r\n  \"c\": []\n}").unwrap();
     let mut line = Vec::new();
     Message::Notification(Notification::new("a\nb", Some(pretty.clone()))).write(&mut line);
@@ -348,7 +348,7 @@ proptest! {
         cut in any::<prop::sample::Index>(),
     ) {
         let (head, tail) = bytes.split_at(cut.index(bytes.len() + 1));
-        let _ = salvage_id(head, tail);
+        let _ = response_id_of_truncated(head, tail);
         let _ = decode(&Bytes::from(bytes));
     }
 

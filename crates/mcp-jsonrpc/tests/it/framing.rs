@@ -1,6 +1,6 @@
 //! From chunks of bytes to lines.
 
-use mcp_jsonrpc::{Line, LineDecoder};
+use mcp_jsonrpc::wire::{Line, LineDecoder};
 use proptest::{prelude::*, sample::Index};
 
 /// Feeds `chunks` to a decoder and returns every line, that of the end included.
@@ -31,7 +31,7 @@ fn shown(limit: usize, wire: &[u8]) -> Vec<String> {
 }
 
 #[test]
-fn lines_are_cut_whatever_they_end_in() {
+fn lines_end_with_lf_crlf_or_end_of_input() {
     for (wire, expected) in [
         ("", &[][..]),
         ("{}\n[]\n", &["{}", "[]"]),
@@ -72,7 +72,7 @@ fn a_long_line_leaves_its_ends_and_the_next_line_is_whole() {
     assert_eq!(*length, long.len());
     assert!(head.starts_with(b"headxxx") && tail.ends_with(b"xxxtail"));
     assert!(head.len() <= 1024 && tail.len() <= 1024, "thrown away but for both ends");
-    // What never ended has no end to look at.
+    // An unterminated line has no tail to inspect.
     let Line::TooLong { length, head, tail } = last else { panic!("too long") };
     assert_eq!((*length, &head[..4], &tail[..]), (long.len(), &b"head"[..], &b""[..]));
 }
@@ -115,7 +115,7 @@ fn there_is_always_room_to_read_into() {
 }
 
 #[test]
-fn whoever_did_not_take_every_line_still_gets_them_at_the_end() {
+fn untaken_lines_are_returned_at_the_end() {
     let mut decoder = LineDecoder::new(64);
     decoder.buffer().extend_from_slice(b"1\n\n2\n3");
     let lines: Vec<_> = std::iter::from_fn(|| decoder.finish()).collect();
@@ -123,7 +123,7 @@ fn whoever_did_not_take_every_line_still_gets_them_at_the_end() {
 }
 
 #[test]
-fn a_buffer_that_was_emptied_by_its_reader_is_no_trouble() {
+fn buffer_emptied_by_its_reader_is_reused() {
     let mut decoder = LineDecoder::new(64);
     decoder.buffer().extend_from_slice(b"half a line");
     assert_eq!(decoder.next_line(), None);
@@ -167,7 +167,7 @@ proptest! {
     }
 
     #[test]
-    fn lines_are_what_splitting_at_newlines_gives(wire in wire(), limit in 0..2000_usize) {
+    fn lines_equal_splitting_at_newlines(wire in wire(), limit in 0..2000_usize) {
         let expected: Vec<_> = wire
             .split(|&byte| byte == b'\n')
             .filter(|line| line.len() > limit || !line.trim_ascii_end().is_empty())
@@ -186,7 +186,7 @@ proptest! {
     }
 
     #[test]
-    fn a_line_is_found_whatever_came_before_it(noise in wire(), limit in 64..2000_usize) {
+    fn line_is_found_after_any_prefix(noise in wire(), limit in 64..2000_usize) {
         let wire = [&noise[..], b"\n{\"a\":1}\n"].concat();
         let last = lines(limit, [&wire[..]]).pop();
         prop_assert_eq!(last, Some(Line::Whole(r#"{"a":1}"#.into())));

@@ -14,7 +14,7 @@ fn an_error_without_an_id_belongs_to_the_only_call_there_is() {
 }
 
 #[test]
-fn what_they_start_is_heard_and_answered_once() {
+fn incoming_requests_are_reported_and_answered_once() {
     check(
         r#"
         <-- notifications/message {"level":"info"}
@@ -102,7 +102,7 @@ fn only_so_many_requests_of_theirs_wait_at_once() {
 }
 
 #[test]
-fn requests_that_flood_a_link_nobody_reads_do_not_pile_up() {
+fn incoming_requests_on_an_unread_link_are_bounded() {
     let (mut peer, now) = (Peer::default(), Instant::now());
     for id in 0..100_000 {
         peer.receive(Message::Request(Request::new(id, "ping", None)), now);
@@ -133,7 +133,7 @@ fn they_can_end_a_held_call_but_no_other() {
         ",
         &["1 cancelled", "2 {}"],
     );
-    // The same number for a request of theirs: that one is meant.
+    // The peer uses the same id for its own request; the cancellation refers to that one.
     check(
         "--> subscriptions/listen held\n <-- request 1 ping\n <-- cancelled 1\n <-- 1 {}",
         &[r#"hear {"id":1,"method":"ping"}"#, "hear cancelled 1", "1 {}"],

@@ -10,6 +10,6 @@ mod peer;
 mod play;
 mod raw;
 mod reply;
-mod salvage;
 mod stream;
+mod truncated;
 mod typed;

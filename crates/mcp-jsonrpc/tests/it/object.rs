@@ -77,7 +77,7 @@ fn model(steps: &[Step]) -> Value {
 }
 
 #[test]
-fn what_is_no_object_has_no_members_to_splice() {
+fn only_objects_can_be_spliced() {
     for other in ["[1]", "null", "{}", "{ }", r#""{\"a\":1}""#] {
         let mut writer = ObjectWriter::new();
         writer.splice(&RawJson::parse(other).unwrap()).integer("a", 1);
@@ -103,7 +103,7 @@ proptest! {
         let mut writer = ObjectWriter::new();
         write(&mut writer, &steps);
         let text = writer.finish();
-        // What is written is trusted from then on, so it must be JSON to others too.
+        // Written text is not checked again, so it must be valid JSON for other parsers too.
         prop_assert!(RawJson::parse(text.as_bytes().clone()).is_ok());
         prop_assert_eq!(text.decode::<Value>().unwrap(), model(&steps));
     }

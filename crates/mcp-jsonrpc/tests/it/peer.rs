@@ -67,7 +67,7 @@ fn progress_is_seen_when_it_comes() {
 }
 
 #[test]
-fn an_end_wakes_both_who_wait_for_it_and_who_watch_but_nobody_twice() {
+fn end_wakes_waiters_and_watchers_once() {
     let wakes = |outcome: &Waker, progress: &Waker| {
         let (mut peer, now) = (Peer::default(), Instant::now());
         let call = peer.open(CallLimits::default(), now).unwrap();
@@ -121,7 +121,7 @@ fn each_call_has_a_deadline_of_its_own() {
 }
 
 #[test]
-fn progress_carries_what_it_has_and_nothing_it_has_not() {
+fn progress_members_are_optional() {
     check(
         r#"
         --> tools/call
@@ -141,7 +141,7 @@ fn progress_carries_what_it_has_and_nothing_it_has_not() {
 }
 
 #[test]
-fn only_the_newest_progress_is_kept_for_whoever_does_not_look() {
+fn only_the_latest_progress_is_kept_for_a_slow_reader() {
     let (mut peer, now) = (Peer::default(), Instant::now());
     let call = peer.open(CallLimits::default(), now).unwrap();
     for step in 0..1000 {
@@ -159,7 +159,7 @@ fn only_the_newest_progress_is_kept_for_whoever_does_not_look() {
 }
 
 #[test]
-fn answers_nobody_waits_for_are_counted_by_kind() {
+fn unmatched_responses_are_counted_by_kind() {
     check(
         r#"
         --> a
@@ -180,7 +180,7 @@ fn answers_nobody_waits_for_are_counted_by_kind() {
 }
 
 #[test]
-fn whoever_gives_up_tells_the_other_side_only_if_it_may_know() {
+fn cancellation_is_sent_only_for_requests_that_may_have_arrived() {
     check("--> a\n drop 1", &["1 dropped, tell"]);
     check("--> a unsent\n drop 1", &["1 dropped, say nothing"]);
     check("--> a\n drop 1\n drop 1", &["1 dropped, tell", "1 dropped, say nothing"]);
@@ -298,7 +298,7 @@ fn only_so_many_calls_of_ours_wait_at_once() {
 }
 
 #[test]
-fn a_limit_beyond_the_clock_is_no_limit() {
+fn deadline_beyond_the_clock_means_no_deadline() {
     let (mut peer, now) = (Peer::default(), Instant::now());
     let mut limits = CallLimits::default();
     limits.total = Some(Duration::MAX);
@@ -360,7 +360,7 @@ proptest! {
                 }
                 let first = (1..=40).contains(&id) && answered.insert(id);
                 extra += u64::from(!first);
-                // The first answer says whose it is, and any later one lies.
+                // Only the first response is matched; a later one for the same id is rejected.
                 let text = if first { id.to_string() } else { "0".into() };
                 let outcome = Ok(RawJson::parse(text).unwrap());
                 peer.receive(Message::Response(Response { id: Some(id.into()), outcome }), now);
@@ -375,7 +375,7 @@ proptest! {
     }
 
     #[test]
-    fn every_call_ends_exactly_once_whatever_happens(
+    fn every_call_ends_exactly_once(
         steps in prop::collection::vec(
             prop_oneof![
                 Just("--> a".to_owned()),

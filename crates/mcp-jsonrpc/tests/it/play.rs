@@ -15,9 +15,9 @@
 //! | `... 6s` | time passes |
 //! | `drop 1`, `lose 1`, `close 2` | the caller leaves; the link loses a call, or closes having sent 2 |
 //!
-//! What comes of it is one line each: `1 {}` for the end of call 1, `1: 0.5` for its progress,
-//! `abandon 1` where they should be told to stop, `hear …` for what they started, `send …` for what
-//! the peer wants sent, and `noise …` at the end.
+//! Each effect is one line of output: `1 {}` for the end of call 1, `1: 0.5` for its progress, `abandon 1` where a
+//! cancellation is due, `hear …` for an incoming message, `send …` for an outgoing one, and `noise …` for the counts of
+//! unmatched messages at the end.
 
 use std::{
     fmt::Write as _,
@@ -30,8 +30,8 @@ use std::{
 };
 
 use mcp_jsonrpc::{
-    CallId, CallLimits, Delivery, ErrorClass, ErrorObject, Event, Failure, Loss, Message,
-    Notification, Peer, PeerOptions, RawJson, Refused, Request, RequestId, Response, Trouble,
+    CallId, CallLimits, Delivery, ErrorClass, ErrorObject, Event, Failure, FailureCause, Loss,
+    Message, Notification, Peer, PeerOptions, RawJson, Refused, Request, RequestId, Response,
 };
 
 /// Plays `transcript` to a peer with the usual bounds.
@@ -130,7 +130,7 @@ impl Stage {
                 let lost = Loss::new(
                     Delivery::Unknown,
                     ErrorClass::Transient,
-                    Trouble::CutOff,
+                    FailureCause::CutOff,
                     "the pipe broke",
                 );
                 self.peer.fail(&id(rest), lost.into());
@@ -181,7 +181,7 @@ impl Stage {
         }
     }
 
-    /// Lets everyone who was woken look, and writes down what they see.
+    /// Polls every woken caller and records the result.
     fn look(&mut self) {
         while let Some(waker) = self.peer.next_wake() {
             waker.wake();
@@ -253,7 +253,7 @@ fn heard(event: &Event) -> String {
     }
 }
 
-/// The message as it goes over the wire, without what is the same in all of them.
+/// The message as sent, without the members that all messages share.
 fn wire(message: &Message) -> String {
     let mut line = Vec::new();
     message.write(&mut line);

@@ -1,4 +1,4 @@
-//! Payloads that nobody has read yet.
+//! Unparsed payloads.
 
 use std::collections::BTreeMap;
 
@@ -26,7 +26,7 @@ fn a_value_is_kept_byte_for_byte_without_the_space_around_it() {
 }
 
 #[test]
-fn what_is_not_one_value_is_refused_with_its_place() {
+fn trailing_or_missing_value_is_refused_with_its_position() {
     for (text, error) in [
         (&b""[..], "expected a JSON value, found the end of the text at byte 0"),
         (b"{\"a\":", "expected a JSON value, found the end of the text at byte 5"),

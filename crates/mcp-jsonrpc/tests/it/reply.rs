@@ -1,7 +1,10 @@
-//! Answers that are recognised by their ends and read by whoever called.
+//! Responses recognised by their head and tail, and decoded by the caller.
 
 use bytes::Bytes;
-use mcp_jsonrpc::{Decoded, Failure, Message, RawJson, Reply, decode};
+use mcp_jsonrpc::{
+    Failure, Message, RawJson,
+    wire::{Decoded, Reply, decode},
+};
 use proptest::prelude::*;
 
 fn recognize(frame: &str) -> Option<Reply> {
@@ -48,12 +51,12 @@ fn everything_else_is_left_to_the_full_decoder() {
 }
 
 #[test]
-fn what_only_looks_like_an_answer_fails_its_call_and_gives_no_result() {
+fn malformed_response_fails_its_call() {
     let malformed = |frame: &str| match read::<RawJson>(frame) {
         Err(Failure::Malformed(error)) => error.to_string(),
         other => panic!("{frame}: {other:?}"),
     };
-    // The ending stands inside the result, so this object has no end of its own.
+    // The ending belongs to the result, so this object is unterminated.
     assert!(read::<RawJson>(r#"{"result":{"x":1,"jsonrpc":"2.0","id":7}"#).is_err());
     assert!(read::<RawJson>(r#"{"jsonrpc":"2.0","id":7,"result":{}},{"#).is_err());
     assert!(read::<RawJson>(r#"{"jsonrpc":"2.0","id":7,"result":}"#).is_err());
@@ -71,7 +74,7 @@ fn what_only_looks_like_an_answer_fails_its_call_and_gives_no_result() {
 }
 
 #[test]
-fn an_error_behind_the_result_is_what_counts() {
+fn error_after_a_result_wins() {
     let frame = r#"{"jsonrpc":"2.0","id":7,"result":null,"error":{"code":-1,"message":"no"}}"#;
     match read::<RawJson>(frame) {
         Err(Failure::Rejected(error)) => assert_eq!((error.code, &*error.message), (-1, "no")),
@@ -92,7 +95,7 @@ fn an_error_names_its_place_inside_the_result() {
 }
 
 proptest! {
-    /// Whatever is recognised is read as the full decoder would read it.
+    /// A recognised response decodes to the same value as with the full decoder.
     #[test]
     fn agrees_with_the_full_decoder(
         value in r#"[\[\]{}",:0-9a-z \\]{0,40}"#,

@@ -1,4 +1,4 @@
-//! All of it together: bytes in, answers out, whatever else is in the stream.
+//! The whole path from bytes to responses, with unrelated bytes in the stream.
 
 use std::{
     task::{Context, Poll, Waker},
@@ -6,8 +6,8 @@ use std::{
 };
 
 use mcp_jsonrpc::{
-    CallLimits, Decoded, Failure, Line, LineDecoder, Message, Peer, RawJson, Response, decode,
-    salvage_id,
+    CallLimits, Failure, Message, Peer, RawJson, Response,
+    wire::{Decoded, Line, LineDecoder, decode, response_id_of_truncated},
 };
 use proptest::{prelude::*, sample::Index};
 
@@ -38,7 +38,7 @@ fn take(peer: &mut Peer, line: Line, limit: usize) {
             Err(_) => {}
         },
         Line::TooLong { length, head, tail } => {
-            if let Some(id) = salvage_id(&head, &tail) {
+            if let Some(id) = response_id_of_truncated(&head, &tail) {
                 peer.fail(&id, Failure::TooLarge { size: length, limit });
             }
         }

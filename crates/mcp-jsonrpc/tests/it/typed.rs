@@ -233,7 +233,7 @@ fn tagged_and_flattened_types_work() {
 }
 
 #[test]
-fn an_array_is_no_object_even_though_serde_would_take_it() {
+fn array_is_not_accepted_as_an_object() {
     // By position means by luck, with a server of another version.
     #[derive(Debug, Deserialize)]
     struct Named {

@@ -1,9 +1,8 @@
-//! Measures the search on every data set below a directory, beside baselines.
+//! Measures the search and baselines on every data set below a directory.
 //!
 //! `evaluate --data DIR [--pairs FILE] [--also NAME=PROGRAM]…`. A data set is a directory with
-//! `catalog.jsonl` and `queries.jsonl`. `--also` measures any program with the contract of
-//! `mcp-search-rank`, which may add `"ns"`, the time each query took it; `--pairs` adds a thesaurus
-//! to ours.
+//! `catalog.jsonl` and `queries.jsonl`. `--also` measures a program with the interface of the
+//! example `rank`, which may add `"ns"`, the time of each query; `--pairs` adds a thesaurus.
 
 #![expect(
     clippy::print_stdout,
@@ -43,16 +42,16 @@ struct Set {
     questions: Vec<Question>,
 }
 
-/// What another program answers to one query.
+/// The output of another program for one query.
 #[derive(Deserialize)]
 struct Line {
     qid: String,
     ids: Vec<String>,
-    /// How long it took, without reading the query and writing the answer.
+    /// The duration, without reading the query and writing the answer.
     ns: Option<u64>,
 }
 
-/// A system's answers: ids per query, and how long each query took, sorted; empty if not known.
+/// A system's results: ids per query, and the sorted durations of queries; empty if not known.
 struct Answers {
     ids: Vec<Vec<String>>,
     times: Vec<Duration>,
@@ -161,7 +160,7 @@ fn plain(set: &Set) -> Answers {
     timed(set, |query| index.top(query, 10))
 }
 
-/// Asks another program.
+/// Runs another program.
 fn other(program: &str, set: &Set) -> Result<Answers, Box<dyn Error>> {
     let mut words = program.split_whitespace();
     let output = Command::new(words.next().ok_or("no program")?)

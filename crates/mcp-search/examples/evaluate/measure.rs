@@ -1,4 +1,4 @@
-//! How good an order of tools is.
+//! Quality measures for a ranking.
 
 use std::ops::AddAssign;
 
@@ -13,7 +13,7 @@ pub(crate) struct Measures {
 }
 
 impl Measures {
-    /// Measures the order `found` against the tools that are right.
+    /// Measures the ranking `found` against the relevant tools.
     pub(crate) fn of<S: AsRef<str>>(found: &[S], gold: &[String]) -> Self {
         let right: Vec<bool> =
             found.iter().take(10).map(|id| gold.iter().any(|g| g == id.as_ref())).collect();
@@ -32,7 +32,7 @@ impl Measures {
         }
     }
 
-    /// In percent of `count` queries or sets.
+    /// The mean in percent over `count` queries or sets.
     pub(crate) fn mean(self, count: usize) -> [f64; 5] {
         [self.recall_1, self.recall_5, self.recall_10, self.mrr_10, self.ndcg_10]
             .map(|sum| 100.0 * sum / count.max(1) as f64)

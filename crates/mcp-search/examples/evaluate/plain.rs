@@ -1,4 +1,4 @@
-//! The baseline everyone starts with: BM25 over name and description, words as they are.
+//! The baseline: plain BM25 over name and description, without stemming.
 
 use std::collections::HashMap;
 

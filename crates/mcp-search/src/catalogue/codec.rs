@@ -1,4 +1,4 @@
-//! The bytes of a catalogue: a line that says what they are, then JSON.
+//! The file format of a catalogue: a header line, then JSON.
 //!
 //! ```text
 //! mcp-catalogue 1 <sha-256 of what follows the line, in hexadecimal>
@@ -8,31 +8,28 @@
 
 use std::{borrow::Cow, fmt, io};
 
-use serde_json::value::RawValue;
-
-use super::{Catalogue, Origin, Tool};
-use crate::canonical::sha256;
+use super::{Catalogue, Origin, Tool, canonical::sha256};
 
 const MAGIC: &str = "mcp-catalogue";
 const VERSION: &str = "1";
-/// A larger file is not read.
+/// Larger files are not read.
 pub(super) const LARGEST: usize = 64 << 20;
 
-/// Why bytes are not a catalogue that can be believed.
+/// Why bytes are not a valid catalogue.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum CatalogueError {
     /// It is larger than 64 MiB.
     TooLarge,
-    /// It is something else.
+    /// It is not a catalogue.
     Foreign,
-    /// It is of another version, which may be newer.
+    /// It has another, possibly newer, version.
     Version,
-    /// It is not what was written: its checksum or a definition's hash is wrong.
+    /// It is damaged: its checksum or the hash of a definition is wrong.
     Damaged,
     /// A definition, or the catalogue itself, has the wrong shape.
     Malformed(String),
-    /// The file can't be read.
+    /// The file cannot be read.
     Io(io::Error),
 }
 
@@ -50,21 +47,17 @@ impl Catalogue {
             listed_ms: self.origin.listed_ms,
             ttl_ms: self.origin.ttl_ms,
             server_version: self.origin.server_version.as_deref().map(Cow::Borrowed),
-            tools: self
-                .tools
-                .iter()
-                .map(|tool| Entry { hash: Cow::Borrowed(&tool.hash), definition: &tool.definition })
-                .collect(),
+            tools: Cow::Borrowed(&self.tools),
         })
-        // Strings, numbers and checked JSON can always be written; an empty body would be refused.
+        // Serializing strings, numbers and checked JSON cannot fail; an empty body would be rejected.
         .unwrap_or_default()
     }
 
-    /// Reads what [`Catalogue::encode`] wrote, and nothing else.
+    /// Decodes the output of [`Catalogue::encode`].
     ///
     /// # Errors
     ///
-    /// When a bit of it is different. See [`CatalogueError`].
+    /// If any bit of it differs. See [`CatalogueError`].
     pub fn decode(bytes: &[u8]) -> Result<Self, CatalogueError> {
         if bytes.len() > LARGEST {
             return Err(CatalogueError::TooLarge);
@@ -82,8 +75,8 @@ impl Catalogue {
         if words.next() != Some(&sha256(body)) || words.next().is_some() {
             return Err(CatalogueError::Damaged);
         }
-        // The checksum guards against accidents, not against someone who can compute one: what
-        // follows is as careful as if there were none.
+        // The checksum detects accidents, not attacks, so the rest is validated as if there were
+        // none.
         let read: Body<'_> = serde_json::from_slice(body)
             .map_err(|error| CatalogueError::Malformed(error.to_string()))?;
         let catalogue = read.check()?;
@@ -103,27 +96,15 @@ struct Body<'a> {
     listed_ms: u64,
     ttl_ms: Option<u64>,
     server_version: Option<Cow<'a, str>>,
-    #[serde(borrow)]
-    tools: Vec<Entry<'a>>,
-}
-
-#[derive(serde::Serialize, serde::Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Entry<'a> {
-    hash: Cow<'a, str>,
-    #[serde(borrow)]
-    definition: &'a RawValue,
+    tools: Cow<'a, [Tool]>,
 }
 
 impl Body<'_> {
     fn check(self) -> Result<Catalogue, CatalogueError> {
-        let mut tools = Vec::with_capacity(self.tools.len());
-        for entry in self.tools {
-            let tool = Tool::new(entry.definition.get())?;
-            if tool.hash != entry.hash {
+        for tool in &*self.tools {
+            if Tool::new(tool.definition.get())?.hash != tool.hash {
                 return Err(CatalogueError::Damaged);
             }
-            tools.push(tool);
         }
         let origin = Origin {
             config: self.config.into_owned(),
@@ -131,6 +112,7 @@ impl Body<'_> {
             ttl_ms: self.ttl_ms,
             server_version: self.server_version.map(Cow::into_owned),
         };
+        let tools = self.tools.into_owned();
         Ok(Catalogue { server: self.server.into_owned(), origin, tools })
     }
 }
@@ -160,14 +142,14 @@ impl std::error::Error for CatalogueError {
 #[cfg(test)]
 mod tests {
     use super::{Catalogue, CatalogueError};
-    use crate::{canonical::sha256, catalogue::Origin};
+    use crate::catalogue::{Origin, canonical::sha256};
 
     fn with_checksum(body: &str) -> Vec<u8> {
         format!("mcp-catalogue 1 {}\n{body}", sha256(body.as_bytes())).into_bytes()
     }
 
     #[test]
-    fn what_we_would_write_otherwise_is_refused_though_its_checksum_is_right() {
+    fn non_canonical_body_is_rejected_despite_a_valid_checksum() {
         let body = Catalogue::new("files", Origin::new("c", 7), [r#"{ "name": "read" }"#])
             .expect("definitions are objects")
             .body();

@@ -1,9 +1,9 @@
-//! Where a request asks for several things.
+//! Splits a request for several things into clauses.
 
-/// Shorter texts say one thing.
+/// Shorter texts are a single clause.
 const SHORTEST: usize = 60;
 
-/// Words that begin another request.
+/// Words that begin a new clause.
 const OPENERS: &[&str] = &[
     "and",
     "then",
@@ -18,7 +18,7 @@ const OPENERS: &[&str] = &[
     "lastly",
 ];
 
-/// Byte positions in `text` where a new clause begins. Empty when it is one clause.
+/// Byte positions in `text` where a new clause begins. Empty for a single clause.
 pub(super) fn cuts(text: &str) -> Vec<usize> {
     let mut cuts = Vec::new();
     if text.len() <= SHORTEST {

@@ -1,22 +1,10 @@
 //! The operators of the query language.
 
-use super::{Kind, words};
-use crate::fold;
-
-/// A stretch of the text that is more than plain words.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Mark {
-    /// Bytes of the plain text.
-    pub start: usize,
-    pub end: usize,
-    pub kind: MarkKind,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum MarkKind {
-    Required,
-    Quoted,
-}
+use super::{
+    kind::Kind,
+    words::{self, Mark, MarkKind},
+};
+use crate::text::fold;
 
 pub(super) fn parse(text: &str) -> Kind {
     let text = text.trim();
@@ -31,7 +19,7 @@ pub(super) fn parse(text: &str) -> Kind {
     Kind::Words(words)
 }
 
-/// Reads operators away, leaving plain text and marks in it.
+/// Removes operators, leaving plain text with marks.
 #[derive(Default)]
 struct Reader {
     plain: String,
@@ -61,7 +49,7 @@ impl Reader {
         }
     }
 
-    /// Reads `+word`, `+"words"` or `server:name` at the start of `text` and returns what follows.
+    /// Parses `+word`, `+"words"` or `server:name` at the start of `text` and returns the rest.
     fn operator<'a>(&mut self, text: &'a str) -> Option<&'a str> {
         if let Some(after) = text.strip_prefix('+') {
             let (inside, rest) = quoted(after).unwrap_or_else(|| split_word(after));
@@ -91,13 +79,13 @@ impl Reader {
     }
 }
 
-/// What follows `operator` at the start of `text`, in any case.
+/// The rest after `operator` at the start of `text`, ignoring case.
 fn strip_operator<'a>(text: &'a str, operator: &str) -> Option<&'a str> {
     let head = text.get(..operator.len())?;
     head.eq_ignore_ascii_case(operator).then(|| &text[operator.len()..])
 }
 
-/// A text in double quotes at the start of `text`, and what follows. An unclosed quote is none.
+/// A text in double quotes at the start of `text`, and the rest. An unclosed quote does not count.
 fn quoted(text: &str) -> Option<(&str, &str)> {
     let after = text.strip_prefix(['"', '“', '”'])?;
     let end = after.find(['"', '“', '”'])?;

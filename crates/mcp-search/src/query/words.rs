@@ -1,29 +1,44 @@
-//! From plain text to the words that are looked up.
+//! Converts plain text to search terms.
 
 use std::sync::Arc;
 
 use super::{
-    Phrase, Term, Words, clauses,
-    parse::{Mark, MarkKind},
+    clauses,
+    kind::{Phrase, Term, Words},
 };
-use crate::{
+use crate::text::{
     action::Actions,
     fold,
-    stem::stem,
+    stem::stem_of,
     stop::{is_request_word, is_stop_word},
     tokenize::{Kind, Tokenizer},
 };
 
-/// More distinct words than this say nothing new about which tool is meant.
+/// The maximum number of distinct words; more add little information.
 const MOST_TERMS: usize = 64;
-/// How many quoted phrases are looked for.
+/// The maximum number of quoted phrases.
 const MOST_PHRASES: usize = 16;
-/// Up to this many words beside a quoted phrase, the phrase is a demand.
+/// With at most this many other words, a quoted phrase is required.
 const FEW_WORDS: usize = 3;
-/// What a word counts that is a value for the tool rather than a word about it.
+/// The weight of a word that is a value for the tool and not about it.
 const VALUE: f32 = 0.7;
 
-/// One word of the query that may name what is wanted.
+/// A range of the text with a special meaning.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Mark {
+    /// Start in bytes of the plain text.
+    pub start: usize,
+    pub end: usize,
+    pub kind: MarkKind,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum MarkKind {
+    Required,
+    Quoted,
+}
+
+/// One significant word of the query.
 struct Said {
     word: Arc<str>,
     weight: f32,
@@ -31,10 +46,10 @@ struct Said {
     clause: usize,
 }
 
-/// Reads `text`, in which `marks` are more than plain words.
+/// Reads `text` with `marks`.
 pub(super) fn read(text: &str, marks: &[Mark]) -> Words {
     let words = read_words(text, marks, false);
-    // "How do I do this" has to find something too, if there is something.
+    // A query of stop words such as "how do I do this" should return something if possible.
     if words.terms.is_empty() { read_words(text, marks, true) } else { words }
 }
 
@@ -67,7 +82,7 @@ fn read_words(text: &str, marks: &[Mark], keep_noise: bool) -> Words {
             });
         }
     });
-    // In a sentence, quotes hold a value for the tool; in a few words, they are meant as such.
+    // In a sentence quotes enclose a value for the tool; in a short query they enclose a phrase.
     let sentence = unmarked > FEW_WORDS;
     gather(&said, &mut words);
     join_neighbours(&said, &mut words);
@@ -90,7 +105,7 @@ fn read_words(text: &str, marks: &[Mark], keep_noise: bool) -> Words {
 fn gather(said: &[Said], words: &mut Words) {
     let mut clause = 0;
     for said in said {
-        let stem = stem_of(&said.word);
+        let stem = stem_of(&*said.word);
         let known = words.terms.iter().position(|term| term.stem == stem);
         if known.is_none() && words.terms.len() == MOST_TERMS {
             continue;
@@ -128,9 +143,7 @@ fn gather(said: &[Said], words: &mut Words) {
 fn join_neighbours(said: &[Said], words: &mut Words) {
     for pair in said.windows(2).take(MOST_TERMS) {
         if pair[0].clause == pair[1].clause {
-            let mut compound = [&*pair[0].word, &*pair[1].word].concat();
-            stem(&mut compound);
-            words.compounds.push(compound);
+            words.compounds.push(stem_of([&*pair[0].word, &*pair[1].word].concat()));
         }
     }
     words.compounds.sort_unstable();
@@ -150,7 +163,7 @@ fn phrase(text: &str, mark: &Mark) -> Option<Phrase> {
     (stems.len() > 1).then_some(Phrase { stems, required: mark.kind == MarkKind::Required })
 }
 
-/// Stretches that are values: numbers and codes, paths, addresses.
+/// Ranges that are values: numbers and codes, paths, URLs.
 fn values(text: &str) -> Vec<(usize, usize)> {
     let mut values = Vec::new();
     let mut at = 0;
@@ -169,7 +182,7 @@ fn values(text: &str) -> Vec<(usize, usize)> {
     values
 }
 
-/// Keys of what may be a tool's name: words that join several, and the text as a whole.
+/// Keys of possible tool names: compound words, and the text as a whole.
 fn names(text: &str) -> Vec<String> {
     const LONGEST: usize = 256;
     let mut names = Vec::new();
@@ -198,12 +211,12 @@ fn push_key(name: &str, names: &mut Vec<String>) {
     }
 }
 
-/// Whether a capital stands behind a small letter: `createIssue`.
+/// Whether a capital follows a lower-case letter: `createIssue`.
 fn has_hump(word: &str) -> bool {
     word.chars().zip(word.chars().skip(1)).any(|(a, b)| a.is_lowercase() && b.is_uppercase())
 }
 
-/// The words a regular expression is likely about: its letters, with operators read as blanks.
+/// The literal words of a regular expression: its letters, with operators replaced by spaces.
 pub(super) fn literals(pattern: &str) -> String {
     let mut words = String::new();
     let mut escaped = false;
@@ -212,10 +225,4 @@ pub(super) fn literals(pattern: &str) -> String {
         escaped = c == '\\' && !escaped;
     }
     words
-}
-
-fn stem_of(word: &str) -> String {
-    let mut word = word.to_owned();
-    stem(&mut word);
-    word
 }

@@ -1,22 +1,20 @@
-//! Requests that ask for several things.
+//! Scores requests for several things.
 //!
-//! Such a request is best answered by the best tool for each thing, and often by several tools of
-//! one server. So a tool gains by being good for one clause, and by coming from a server that has
-//! something good for many.
+//! The best result has the best tool for each clause, often several tools of one server. So a tool
+//! gains if it is good for one clause, and if its server has good tools for many clauses.
 
-use super::Context;
+use super::{context::Context, score::Adder};
 use crate::{
-    build::{count, precise},
     query::Words,
-    score::Adder,
+    text::count::{count, precise},
 };
 
-/// What being the best for one clause is worth, as a share of the best score.
+/// The bonus for the best tool of a clause, as a share of the best score.
 const BEST_OF_CLAUSE: f32 = 0.5;
-/// What coming from a server that is the best for every clause is worth, as a share of the same.
+/// The bonus for a server that is the best for every clause, as a share of the same.
 const COHERENT_SERVER: f32 = 0.6;
 
-/// Adds to `values` what the clauses of `words` say.
+/// Adds the scores of the clauses of `words` to `values`.
 pub(super) fn add(context: &Context<'_>, words: &Words, adder: &mut Adder, values: &mut [f32]) {
     let whole = context.highest(values);
     let weight = 1.0 / precise(count(words.clauses.len()));
@@ -25,7 +23,7 @@ pub(super) fn add(context: &Context<'_>, words: &Words, adder: &mut Adder, value
     let mut clause_scores = vec![0.0; values.len()];
     for clause in &words.clauses {
         clause_scores.fill(0.0);
-        adder.add(context.index, &context.layout, context.plan, clause, &mut clause_scores);
+        adder.add(context.corpus, &context.layout, context.plan, clause, &mut clause_scores);
         let highest = context.highest(&clause_scores);
         if highest <= 0.0 {
             continue;

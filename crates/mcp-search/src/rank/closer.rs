@@ -1,31 +1,30 @@
-//! A closer look at the best tools: what their words say together.
+//! Reranks the best tools by combinations of words.
 
+use super::plan::Plan;
 use crate::{
-    build::{count, precise},
-    index::Index,
-    plan::Plan,
+    corpus::{Corpus, GAP, Segment},
     query::Words,
-    segment::{GAP, Segment},
+    text::count::{count, precise},
 };
 
-/// What two neighbouring words of the query side by side in the tool are worth, as a share of what
-/// the rarest word of the query is.
+/// The bonus for two adjacent words of the query that are adjacent in the tool, as a share of the
+/// weight of the rarest word of the query.
 const NEIGHBOURS: f32 = 0.35;
-/// The same for two words in the other order, in the name alone: `key_get` for "get key".
+/// The same for two words in reverse order, in the name only: `key_get` for "get key".
 const SWAPPED: f32 = 0.2;
-/// What a name is worth whose words were all said; less when only some were.
+/// The bonus for a name with all words in the query; less for only some of them.
 const NAME_SAID: f32 = 0.2;
-/// The same for words of the name that a stand-in covers.
+/// The same for words of the name that match through a synonym.
 const NAME_MEANT: f32 = 0.15;
-/// What a name is worth that stands in the query as it is.
+/// The factor for a name that the query contains literally.
 const NAME_QUOTED: f32 = 1.07;
-/// What the right or wrong kind of action is worth.
+/// The factor for the right kind of action; the inverse for the wrong kind.
 const RIGHT_ACTION: f32 = 1.08;
 const WRONG_ACTION: f32 = 0.9;
-/// Pairs beyond this many are not looked for.
+/// The maximum number of pairs.
 const MOST_PAIRS: usize = 64;
 
-/// The query in the numbers of one slot.
+/// The query in the term numbers of one slot.
 pub(super) struct Closer<'a> {
     segment: &'a Segment,
     words: &'a Words,
@@ -34,12 +33,12 @@ pub(super) struct Closer<'a> {
     known: Vec<u32>,
     order: Vec<u32>,
     pairs: Vec<[u32; 2]>,
-    /// A bit for every word in a pair, to skip nearly all others at once.
+    /// A bit for every word in a pair, to skip most other words quickly.
     in_pairs: u64,
 }
 
 impl<'a> Closer<'a> {
-    pub(super) fn new(index: &'a Index, slot: usize, words: &'a Words, plan: &Plan<'_>) -> Self {
+    pub(super) fn new(corpus: &'a Corpus, slot: usize, words: &'a Words, plan: &Plan<'_>) -> Self {
         let said = plan.said(slot);
         let order: Vec<u32> =
             words.order.iter().map(|place| place.map_or(GAP, |place| said[place])).collect();
@@ -57,7 +56,7 @@ impl<'a> Closer<'a> {
         }
         let in_pairs = pairs.iter().flatten().fold(0, |bits, &id| bits | bit(id));
         Self {
-            segment: &index.slots[slot].segment,
+            segment: &corpus.slots[slot].segment,
             words,
             rarest: plan.rarest,
             said,
@@ -68,7 +67,7 @@ impl<'a> Closer<'a> {
         }
     }
 
-    /// The score of a tool on a closer look.
+    /// The reranked score of a tool.
     pub(super) fn look(&self, doc: u32, score: f32) -> f32 {
         let name = self.segment.name_words(doc);
         let (straight, swapped) = self.pairs_in(self.segment.words(doc), name.len());
@@ -84,8 +83,8 @@ impl<'a> Closer<'a> {
         }
     }
 
-    /// How many pairs of the query stand in `text`, and how many only the wrong way round in the
-    /// name it begins with.
+    /// The number of pairs of the query in `text`, and of those that occur only in reverse order in the
+    /// name at its beginning.
     fn pairs_in(&self, text: &[u32], name: usize) -> (u32, u32) {
         let (mut straight, mut swapped) = (0_u64, 0_u64);
         if self.pairs.is_empty() {
@@ -108,7 +107,7 @@ impl<'a> Closer<'a> {
         (straight.count_ones(), (swapped & !straight).count_ones())
     }
 
-    /// What it is worth that words of the name were said, or meant.
+    /// The factor for words of the name that are in the query or match through a synonym.
     fn name(&self, name: &[u32]) -> f32 {
         let said = name.iter().filter(|word| self.said.contains(word)).count();
         let known = name.iter().filter(|word| self.known.binary_search(word).is_ok()).count();

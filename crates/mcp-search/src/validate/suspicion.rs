@@ -1,17 +1,18 @@
-//! Text that should not be in a tool's description: orders to the model, and credentials.
+//! Detects instructions to the model and credentials in a tool's texts.
 //!
-//! These are signs, not proof. They are few and plain, so that what they flag can be explained.
+//! The patterns are heuristics. They are few and simple, so that each finding can be explained.
 
 use std::sync::LazyLock;
 
+use mcp_safe::text::{is_invisible, prefix};
 use regex::RegexSet;
 
-use crate::{card::Card, fold::is_invisible, tokenize::start_of};
+use crate::card::Card;
 
-/// How much of one text is looked at.
+/// The maximum length of a text that is checked.
 const LONGEST: usize = 64 << 10;
 
-/// What gives away an order to the model, and how to call it.
+/// Patterns of instructions to the model, with a description.
 const ORDERS: &[(&str, &str)] = &[
     (
         r"(?i)\b(ignore|disregard|forget|override)\b[^.]{0,30}\b(previous|prior|above|earlier|other|all|any|system|your)\b[^.]{0,20}\b(instruction|prompt|rule|message|guideline)s?",
@@ -39,7 +40,7 @@ const ORDERS: &[(&str, &str)] = &[
     ),
 ];
 
-/// What credentials look like, and how to call them.
+/// Patterns of credentials, with a description.
 const SECRETS: &[(&str, &str)] = &[
     (r"\bA(KIA|SIA)[0-9A-Z]{16}\b", "an AWS access key"),
     (r"\bgh[pousr]_[A-Za-z0-9]{30,}\b|\bgithub_pat_[A-Za-z0-9_]{22,}", "a GitHub token"),
@@ -56,14 +57,13 @@ const SECRETS: &[(&str, &str)] = &[
     ),
 ];
 
-/// How the tool's texts look like an attempt to steer the model, if they do.
+/// The kind of instruction in the tool's texts, if any.
 pub(super) fn injection(card: &Card) -> Option<&'static str> {
     static SET: LazyLock<RegexSet> = LazyLock::new(|| set(ORDERS));
     let hidden = |text: &str| {
-        let invisible = text.chars().filter(|&c| {
+        text.contains(|c: char| {
             is_invisible(c) && !matches!(c, '\u{ad}' | '\u{200c}'..='\u{200f}' | '\u{fe0f}')
-        });
-        invisible.count() > 0
+        })
     };
     texts(card).find_map(|text| {
         if hidden(text) {
@@ -73,7 +73,7 @@ pub(super) fn injection(card: &Card) -> Option<&'static str> {
     })
 }
 
-/// What kind of credential the tool's texts seem to hold, if any.
+/// The kind of credential in the tool's texts, if any.
 pub(super) fn secret(card: &Card) -> Option<&'static str> {
     static SET: LazyLock<RegexSet> = LazyLock::new(|| set(SECRETS));
     texts(card).find_map(|text| SET.matches(text).iter().next().map(|at| SECRETS[at].1))
@@ -83,7 +83,7 @@ fn texts(card: &Card) -> impl Iterator<Item = &str> {
     [card.name.as_str(), &card.title, &card.description]
         .into_iter()
         .chain(card.params.iter().flat_map(|param| [param.name.as_str(), &param.description]))
-        .map(|text| start_of(text, LONGEST))
+        .map(|text| prefix(text, LONGEST))
 }
 
 fn set(signs: &[(&str, &str)]) -> RegexSet {

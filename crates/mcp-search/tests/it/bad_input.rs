@@ -1,6 +1,6 @@
-//! A defined answer for everything, and never a panic.
+//! Unusual and hostile input: every search returns a result and none panics.
 
-use mcp_search::{Card, Index, Param, Query, SearchOptions, Validator};
+use mcp_search::{Card, Index, Param, Query, SearchOptions, validate::Validator};
 use proptest::prelude::*;
 
 use crate::{card, found, index, search};
@@ -43,7 +43,7 @@ fn a_query_of_stop_words_finds_only_a_tool_of_that_name() {
 }
 
 #[test]
-fn any_limit_and_floor_get_an_answer() {
+fn any_limit_and_floor_return_results() {
     let index = index("a/read: Read a file\n a/write: Write a file");
     for (limit, floor, expected) in
         [(0, 0.6, 0), (usize::MAX, 0.0, 2), (1, -1.0, 1), (10, f32::INFINITY, 0), (10, f32::NAN, 0)]
@@ -147,7 +147,7 @@ fn a_pathological_pattern_takes_linear_time() {
 
 proptest! {
     #[test]
-    fn any_query_gets_an_answer(text in "\\PC{0,200}") {
+    fn any_query_returns_results(text in "\\PC{0,200}") {
         let index = index("a/read_file: Read a file\n b/send: Send 天气 a message");
         let results = search(&index, &text);
         prop_assert!(results.hits.len() <= 10.max(index.len()));
@@ -156,7 +156,7 @@ proptest! {
     }
 
     #[test]
-    fn operators_in_any_order_get_an_answer(
+    fn operators_in_any_order_return_results(
         parts in prop::collection::vec(prop::sample::select(vec![
             "+", "\"", "“", "”", "server:", "select:", ",", " ", "read", "file", "mcp__", "a/", "天", "'s", "\u{200b}", "\n", "12",
         ]), 0..30),
@@ -180,7 +180,7 @@ proptest! {
     }
 
     #[test]
-    fn any_pattern_is_refused_or_answered(pattern in "\\PC{0,60}") {
+    fn any_pattern_is_rejected_or_searched(pattern in "\\PC{0,60}") {
         let index = index("a/read_file: Read a file\n b/send: Send a message");
         if let Ok(query) = Query::regex(&pattern) {
             index.search(&query, &SearchOptions::default());

@@ -1,8 +1,11 @@
-//! The file that makes a catalogue searchable before any server runs.
+//! The catalogue file.
 
 use std::fs;
 
-use mcp_search::{Catalogue, CatalogueError, Index, Loaded, Origin};
+use mcp_search::{
+    Index,
+    catalogue::{Catalogue, CatalogueError, Loaded, Origin},
+};
 use proptest::prelude::*;
 
 use crate::found;
@@ -19,7 +22,7 @@ fn sample() -> Catalogue {
 }
 
 #[test]
-fn what_is_stored_is_loaded() {
+fn stored_catalogue_is_loaded_unchanged() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("files.catalogue");
     assert!(matches!(Catalogue::load(&path), Loaded::Missing));
@@ -37,7 +40,7 @@ fn what_is_stored_is_loaded() {
     let mut index = Index::new();
     index.replace_server("files", again.cards(|name| format!("mcp__files__{name}")));
     assert_eq!(found(&index, "read"), "mcp__files__read_file");
-    // Nothing but the file is left in the folder.
+    // No temporary file is left.
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
 }
 
@@ -66,7 +69,7 @@ fn a_damaged_or_foreign_file_is_ignored_and_replaced() {
 }
 
 #[test]
-fn a_folder_in_its_place_is_no_catalogue() {
+fn folder_in_place_of_the_file_is_ignored() {
     let folder = tempfile::tempdir().unwrap();
     assert!(matches!(Catalogue::load(folder.path()), Loaded::Ignored(CatalogueError::Io(_))));
     assert!(sample().store(&folder.path().join("none").join("x")).is_err());
@@ -82,7 +85,7 @@ fn definitions_must_be_objects() {
 
 proptest! {
     #[test]
-    fn any_change_of_a_bit_is_noticed(at in any::<prop::sample::Index>(), bit in 0..8_u8) {
+    fn any_changed_bit_is_detected(at in any::<prop::sample::Index>(), bit in 0..8_u8) {
         let mut bytes = sample().encode();
         let at = at.index(bytes.len());
         bytes[at] ^= 1 << bit;
@@ -90,18 +93,18 @@ proptest! {
     }
 
     #[test]
-    fn any_cut_is_noticed(at in any::<prop::sample::Index>()) {
+    fn any_truncation_is_detected(at in any::<prop::sample::Index>()) {
         let bytes = sample().encode();
         prop_assert!(Catalogue::decode(&bytes[..at.index(bytes.len())]).is_err());
     }
 
     #[test]
-    fn any_bytes_are_refused(bytes in any::<Vec<u8>>()) {
+    fn arbitrary_bytes_are_rejected(bytes in any::<Vec<u8>>()) {
         prop_assert!(Catalogue::decode(&bytes).is_err());
     }
 
     #[test]
-    fn any_catalogue_survives_the_way_through_bytes(
+    fn catalogues_round_trip_through_bytes(
         server in "\\PC{0,20}", config in "\\PC{0,20}", listed in any::<u64>(), ttl in any::<Option<u64>>(),
         version in prop::option::of("\\PC{0,20}"), texts in prop::collection::vec("\\PC{0,40}", 0..5),
     ) {

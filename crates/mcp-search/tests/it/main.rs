@@ -1,4 +1,4 @@
-//! What a host sees of the search.
+//! Tests of the public API.
 
 use mcp_search::{Card, Index, Param, Query, Results, SearchOptions};
 
@@ -6,6 +6,7 @@ mod bad_input;
 mod catalogue;
 mod quality;
 mod queries;
+mod shapes;
 mod updates;
 mod validator;
 
@@ -32,7 +33,7 @@ fn search(index: &Index, query: &str) -> Results {
     index.search(&Query::parse(query), &SearchOptions::default())
 }
 
-/// The ids found, best first, separated by blanks.
+/// The ids found, best first, separated by spaces.
 fn ids(results: &Results) -> String {
     results.hits.iter().map(|hit| hit.card.id.as_str()).collect::<Vec<_>>().join(" ")
 }

@@ -1,5 +1,5 @@
-//! A small data set of our own that guards the ranking. The figures on the large sets are in the
-//! README, with the command that measures them.
+//! Ranking quality on a small data set. The figures for the large sets are in the README, with the
+//! command that measures them.
 
 use mcp_search::{Card, Index, Query, SearchOptions};
 use serde::Deserialize;
@@ -57,7 +57,7 @@ fn the_right_tool_is_found() {
 }
 
 #[test]
-fn plain_bm25_is_left_behind() {
+fn ranking_is_better_than_plain_bm25() {
     let plain = plain::Plain::new(&cards());
     let baseline = measure(|query| plain.top(query, 10));
     for (ours, theirs) in ours().into_iter().zip(baseline) {

@@ -1,4 +1,4 @@
-//! The query language, and what comes back.
+//! The query language and its results.
 
 use std::fmt::Write;
 
@@ -79,7 +79,7 @@ fn quoted_words_must_stand_side_by_side() {
     );
     assert_eq!(found(&index, "\"pull request\""), "a/one");
     assert_eq!(found(&index, "+\"request pull\""), "a/two");
-    // No tool has this phrase, so its words are looked for one by one.
+    // No tool has this phrase, so its words are searched one by one.
     assert!(!found(&index, "\"plug request\"").is_empty());
 }
 
@@ -172,7 +172,7 @@ fn a_word_the_catalogue_knows_is_not_corrected() {
 }
 
 #[test]
-fn one_slip_in_a_short_word_still_finds_the_tool() {
+fn one_typo_in_a_short_word_still_finds_the_tool() {
     let index = index(
         "
         a/create_issue: Open a ticket
@@ -196,7 +196,7 @@ fn one_slip_in_a_short_word_still_finds_the_tool() {
 }
 
 #[test]
-fn a_word_of_the_thesaurus_is_no_slip() {
+fn word_in_the_thesaurus_is_not_corrected() {
     let index = index("a/mall_map: Shops of a mall");
     assert_eq!(found(&index, "mail"), "");
     assert_eq!(found(&index, "mzll"), "a/mall_map");

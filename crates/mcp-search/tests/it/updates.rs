@@ -1,4 +1,4 @@
-//! An index that changes answers as one that was built anew.
+//! Updates: a changed index returns the same results as one built from scratch.
 
 use std::collections::BTreeMap;
 
@@ -57,7 +57,7 @@ fn of_cards_with_one_id_the_first_is_kept() {
     assert_eq!(index.len(), 1);
     assert_eq!(found(&index, "first"), "s/x");
     assert_eq!(found(&index, "second"), "");
-    // Servers do not share ids: what one of them says is no reason to drop another's tool.
+    // Servers do not share ids: one server cannot hide a tool of another.
     index.replace_server("t", [card("s/x: Second one")]);
     assert_eq!(index.len(), 2);
 }
@@ -66,7 +66,7 @@ fn some_card() -> impl Strategy<Value = (u8, u8, Vec<u8>)> {
     (0..6_u8, 0..8_u8, prop::collection::vec(0..12_u8, 0..6))
 }
 
-/// A card made of a few words, so that cards share words and scores tie.
+/// A card of a few words, so that cards share words and scores tie.
 fn build((server, name, words): &(u8, u8, Vec<u8>)) -> Card {
     const WORDS: [&str; 12] = [
         "read",
@@ -99,13 +99,13 @@ fn everything(index: &Index, query: &str) -> Vec<(String, u32)> {
 
 proptest! {
     #[test]
-    fn history_does_not_matter(
+    fn results_do_not_depend_on_update_history(
         steps in prop::collection::vec(prop::collection::vec(some_card(), 0..6), 1..12),
     ) {
         let mut changed = Index::new();
         let mut last: BTreeMap<String, Vec<Card>> = BTreeMap::new();
         for step in &steps {
-            // The first card of a step says which server it replaces; an empty step removes one.
+            // The first card of a step determines the server to replace; an empty step removes one.
             let server = step.first().map_or(0, |card| card.0).to_string();
             let cards: Vec<Card> = step.iter().map(|(_, name, words)| {
                 let mut card = build(&(0, *name, words.clone()));

@@ -1,6 +1,9 @@
-//! Scores and reasons.
+//! Scores and problems of the validator.
 
-use mcp_search::{Card, Param, Problem, Report, Rules, Validator};
+use mcp_search::{
+    Card, Param,
+    validate::{Problem, Report, Rules, Validator},
+};
 
 fn check(card: &Card) -> Report {
     Validator::default().check(card)
@@ -24,14 +27,15 @@ fn a_good_tool_scores_a_hundred() {
 }
 
 #[test]
-fn every_problem_has_its_price_and_reason() {
+fn every_problem_has_a_penalty_and_a_reason() {
     let mut card = good();
     card.description.clear();
     assert_eq!(check(&card).score, 60);
     assert_eq!(check(&card).problems[0], Problem::MissingDescription);
 
     card.description = "Reads".into();
-    assert_eq!(check(&card).score, 80);
+    assert_eq!(check(&card).score, 60, "below the minimum length counts as missing");
+    assert_eq!(check(&card).problems[0], Problem::ThinDescription(1));
 
     let mut card = good();
     card.params[0].description.clear();
@@ -42,9 +46,13 @@ fn every_problem_has_its_price_and_reason() {
     card.params[0].required = None;
     assert_eq!(check(&card).problems, [Problem::RequiredNotMarked]);
 
-    let mut card = good();
-    card.name = "Read File!".into();
-    assert_eq!(check(&card).problems, [Problem::Naming]);
+    for name in ["Read File!", "ReadFile", "readFile", "read-file", "read.file", "_read", "9p"] {
+        let mut card = good();
+        card.name = name.into();
+        card.description = "Read a text file of a configuration.".into();
+        assert_eq!(check(&card).score, 95, "{name}");
+        assert_eq!(check(&card).problems, [Problem::Naming, Problem::NoExample]);
+    }
 
     let mut card = good();
     card.description = format!("For example {}", "word ".repeat(1000));
@@ -52,10 +60,10 @@ fn every_problem_has_its_price_and_reason() {
 }
 
 #[test]
-fn the_worst_tool_fails() {
-    let mut card = Card::new("id", "s", "X");
-    card.params = vec![Param::new("a", ""), Param::new("b", "")];
-    let report = check(&card);
+fn tool_without_any_description_and_with_a_camel_case_name_fails_with_25() {
+    let definition = serde_json::json!({"name": "ReadFile", "inputSchema": {"type": "object",
+        "properties": {"path": {"type": "string"}}}});
+    let report = check(&Card::from_definition("id", "s", &definition));
     assert_eq!(report.score, 25);
     assert!(!report.passed);
 }
@@ -96,7 +104,7 @@ fn ordinary_descriptions_are_not_suspected() {
 
 #[test]
 fn a_credential_fails_the_tool_and_is_not_repeated() {
-    // Put together here, so that no scanner takes this file for a leak.
+    // Joined here, so that secret scanners do not flag this file.
     for secret in [
         ["AKIA", "IOSFODNN7EXAMPLE"].concat(),
         ["ghp_", &"a1B2".repeat(9)].concat(),

@@ -1,5 +1,5 @@
-//! Targets for the fuzzer: events, headers and URLs.
-#![expect(clippy::missing_panics_doc, reason = "panicking is what they are for")]
+//! Fuzz targets for events, headers and URLs.
+#![expect(clippy::missing_panics_doc, reason = "fuzz targets report by panicking")]
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use bytes::Bytes;
@@ -8,14 +8,13 @@ use mcp_jsonrpc::RawJson;
 use url::Url;
 
 use super::{
-    annotations::annotations,
-    events::{Event, EventDecoder},
-    origin::{resolve, same_origin, shown, take_user},
-    value::header_value,
+    event_stream::{Event, EventDecoder},
+    header_params::header_params,
+    header_value::header_value,
 };
+use crate::net::origin::{resolve, same_origin, shown, take_user};
 
-/// Any bytes as a stream of events: where it is cut makes no difference, and no event is over the
-/// limit.
+/// An event stream: chunk boundaries do not change the events, and no event is over the limit.
 pub fn events(data: &[u8]) {
     let Some((&[limit, cut], stream)) = data.split_first_chunk() else { return };
     let limit = usize::from(limit);
@@ -46,16 +45,15 @@ fn read_events<'a>(
     (events, format!("after {:?}, again in {:?}", decoder.last_id(), decoder.retry()))
 }
 
-/// Any text in a header, and any schema with arguments that travel in headers: what is decoded at
-/// the other end is what was meant.
+/// Header text, and a schema with arguments in headers: the decoded header equals the argument.
 pub fn headers(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
     assert_eq!(decoded(&header_value(text)), text);
     let mut halves = text.splitn(2, '\n');
     let mut half = || RawJson::parse(halves.next()?.to_owned()).ok();
     let (Some(schema), Some(arguments)) = (half(), half()) else { return };
-    let Ok(annotations) = annotations(&schema) else { return };
-    // A number that is larger than all of ours is none to whoever compares.
+    let Ok(annotations) = header_params(&schema) else { return };
+    // `serde_json` rejects numbers beyond the range of its types.
     let Ok(meant) = serde_json::from_str(arguments.as_str()) else { return };
     let mut names = Vec::new();
     for annotation in &annotations {
@@ -63,27 +61,27 @@ pub fn headers(data: &[u8]) {
         assert!(name.as_str().starts_with("mcp-param-") && !names.contains(&name));
         names.push(name);
         let value = decoded(&value);
-        assert!(holds(&meant, &value), "{value:?} is no argument");
+        assert!(holds(&meant, &value), "{value:?} is not an argument");
     }
 }
 
 fn decoded(value: &HeaderValue) -> String {
     let text = value.to_str().expect("printable ASCII");
-    assert_eq!(text.trim(), text, "what is around it gets lost");
+    assert_eq!(text.trim(), text, "surrounding text is lost");
     let encoded = text.strip_prefix("=?base64?").and_then(|text| text.strip_suffix("?="));
     let Some(encoded) = encoded else { return text.to_owned() };
     let decoded = STANDARD.decode(encoded).expect("Base64");
     String::from_utf8(decoded).expect("text")
 }
 
-/// Whether something in there is written like this.
+/// Whether the value contains a scalar with this text.
 fn holds(value: &serde_json::Value, text: &str) -> bool {
     use serde_json::Value;
     match value {
         Value::Object(members) => members.values().any(|member| holds(member, text)),
         Value::Array(items) => items.iter().any(|item| holds(item, text)),
         Value::String(string) => string == text,
-        // However it is spelled: minus zero is zero.
+        // Numbers may be formatted differently: minus zero equals zero.
         Value::Number(number) if number.to_string() != text => {
             number.as_f64().is_some_and(|number| text.parse() == Ok(number))
         }
@@ -94,8 +92,7 @@ fn holds(value: &serde_json::Value, text: &str) -> bool {
     }
 }
 
-/// Any two URLs: what leads to another origin is not followed, and nobody is shown what may be
-/// secret.
+/// Two URLs: redirects to another origin are not followed, and secret parts are never displayed.
 pub fn urls(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
     crate::ws::fuzz::address(text);

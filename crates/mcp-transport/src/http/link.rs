@@ -7,80 +7,58 @@ use std::{
 };
 
 use http::Method;
-use mcp_jsonrpc::{Delivery, ErrorClass, Loss, Message, RawJson, RequestId, Trouble};
+use mcp_jsonrpc::{FailureCause, Message, RawJson, RequestId};
 use tokio::time::timeout;
 
 use super::{
-    Settings,
-    annotations::annotations,
-    ask::Ask,
-    client::HttpClient,
-    post::{self, Post, kind_of},
-    state::{Call, Phase, Shared, Waiting},
+    exchange,
+    header_params::header_params,
+    loss::transient,
+    outbox::{Call, Cancelled, Sent},
+    request::{OutgoingRequest, send},
+    session::{Phase, Session},
+    vocabulary::{Description, is_subscription},
 };
 use crate::{
     diagnostics::{CloseReason, CloseReport, Diagnostics},
-    error::SendError,
+    error::{SendError, ToolHeaderError},
+    io::wakers::Woken,
     link::{CancelBy, Inbound, Inlet, Link, Outlet},
-    waiters::Woken,
 };
 
-/// Notifications and answers are taken up to this multiple of the limit for requests.
-const EXTRA: usize = 4;
-/// Callers on as many threads may see the last free place at the same moment, and each of them is let in.
-const CROWD: usize = 64;
-/// More tools with headers than this are not remembered.
-const MOST_TOOLS: usize = 100_000;
-
-pub(super) fn open(client: HttpClient, settings: Settings) -> Link {
-    link_of(Arc::new(Shared::new(client, settings)))
-}
-
-pub(super) fn link_of(shared: Arc<Shared>) -> Link {
-    let outlet = Arc::new(HttpOutlet { shared: shared.clone() });
-    Link { outlet, inlet: Box::new(HttpInlet { shared, leaving: false }) }
+pub(super) fn link(session: Arc<Session>) -> Link {
+    let outlet = Arc::new(HttpOutlet { session: session.clone() });
+    Link { outlet, inlet: Box::new(HttpInlet { session, is_leaving: false }) }
 }
 
 struct HttpOutlet {
-    shared: Arc<Shared>,
+    session: Arc<Session>,
 }
 
 impl Outlet for HttpOutlet {
     fn send(&self, message: Message) -> Result<u64, SendError> {
-        let shared = &self.shared;
-        let limit = shared.settings.options.max_in_flight;
-        let is_request = matches!(message, Message::Request(_));
-        let mut state = shared.lock();
+        let session = &self.session;
+        let mut state = session.lock();
         if !state.is_open() {
             return Err(SendError::Closed);
         }
-        let is_full = if is_request {
-            state.requests() >= limit.saturating_add(CROWD)
-        } else {
-            state.calls.len() + state.waiting.len() >= limit.saturating_mul(EXTRA)
-        };
-        if is_full {
-            return Err(SendError::Full { limit });
+        if state.outbox.is_full_for(&message) {
+            return Err(SendError::Full { limit: session.settings.options.max_in_flight });
         }
-        state.tickets += 1;
-        let ticket = state.tickets;
         state.frames.note(true, &message);
-        if state.in_order {
-            state.waiting.push(message);
-            return Ok(ticket);
-        }
-        // What is no request arrives in the order it was sent, and before what is sent later.
-        state.in_order = !is_request;
+        let sent = state.outbox.send(message);
+        let ticket = state.outbox.last_ticket();
         drop(state);
-        let key = begin(shared, message, ticket);
-        shared.exchanges.start(key);
+        if let Sent::Now(message) = sent {
+            let key = begin(session, message, ticket);
+            session.exchanges.start(key);
+        }
         Ok(ticket)
     }
 
     fn poll_ready(&self, cx: &mut Context<'_>) -> Poll<()> {
-        let mut state = self.shared.lock();
-        let limit = self.shared.settings.options.max_in_flight;
-        if state.is_open() && state.requests() >= limit {
+        let mut state = self.session.lock();
+        if state.is_open() && !state.outbox.has_room() {
             state.room.add(cx);
             return Poll::Pending;
         }
@@ -88,125 +66,108 @@ impl Outlet for HttpOutlet {
     }
 
     fn cancel(&self, id: &RequestId) -> CancelBy {
-        let mut state = self.shared.lock();
-        state.unanswered.remove(id);
-        let Some(call) = state.calls.remove(id) else {
-            // Not on its way yet, or it went to an old server whose answers come elsewhere.
-            let was_waiting = state.waiting.remove(id);
-            let woken = if was_waiting { state.room.take() } else { Woken::default() };
-            drop(state);
-            woken.wake();
-            return if was_waiting { CancelBy::Link } else { CancelBy::Notification };
+        let mut state = self.session.lock();
+        let cancelled = state.outbox.cancel(id);
+        let woken = match cancelled {
+            Cancelled::Unknown => Woken::default(),
+            _ => state.room.take(),
         };
-        let woken = state.room.take();
-        // What an old server answers comes on a stream for everybody, which nobody closes for one call.
-        let has_stream = state.endpoint.is_none();
+        // The responses of a 2024-11-05 server share one stream, so cancelling a call must not close it.
+        let has_stream = state.protocol.endpoint().is_none();
         drop(state);
-        self.shared.exchanges.stop(call.key);
+        let by = match cancelled {
+            Cancelled::Call(call) => {
+                self.session.exchanges.stop(call.key);
+                if call.is_modern && has_stream { CancelBy::Link } else { CancelBy::Notification }
+            }
+            Cancelled::Waiting => CancelBy::Link,
+            // It was sent to a 2024-11-05 server, or its response has arrived.
+            Cancelled::Unknown => CancelBy::Notification,
+        };
         woken.wake();
-        if call.modern && has_stream { CancelBy::Link } else { CancelBy::Notification }
+        by
     }
 
     fn answers_each_request(&self) -> bool {
         true
     }
 
-    fn learn_tool(&self, name: &str, input_schema: &RawJson) -> Result<(), String> {
-        let found = annotations(input_schema);
-        let mut state = self.shared.lock();
-        if found.as_ref().is_ok_and(Vec::is_empty) {
-            state.tools.remove(name);
-        } else if state.tools.len() < MOST_TOOLS {
-            state.tools.insert(name.to_owned(), found.clone().map(Into::into));
-        }
-        found.map(drop)
+    fn register_header_params(
+        &self,
+        name: &str,
+        input_schema: &RawJson,
+    ) -> Result<(), ToolHeaderError> {
+        let params = header_params(input_schema);
+        self.session.lock().protocol.register_header_params(name, params.clone());
+        params.map(drop).map_err(ToolHeaderError::new)
     }
 
     fn close(&self) {
-        let mut state = self.shared.lock();
+        let mut state = self.session.lock();
         if state.is_open() {
             state.phase = Phase::Closing;
         }
         let woken = state.room.take();
         drop(state);
         woken.wake();
-        self.shared.exchanges.wake_driver();
+        self.session.exchanges.wake_driver();
     }
 
     fn diagnostics(&self) -> Diagnostics {
-        self.shared.diagnostics()
+        self.session.diagnostics()
     }
 }
 
-/// Makes an exchange of a message. It does not run yet.
-fn begin(shared: &Arc<Shared>, message: Message, ticket: u64) -> u64 {
-    let nature = kind_of(&message);
-    let modern = nature.1.is_some();
+/// Creates the exchange for a message. It is not started yet.
+fn begin(session: &Arc<Session>, message: Message, ticket: u64) -> u64 {
+    let description = Description::of(&message);
+    let is_modern = description.version.is_some();
     let request = match &message {
-        Message::Request(request) => {
-            Some((request.id.clone(), request.method == "subscriptions/listen"))
-        }
+        Message::Request(request) => Some((request.id.clone(), is_subscription(request))),
         _ => None,
     };
-    let done =
-        Done { shared: shared.clone(), id: request.as_ref().map(|(id, _)| id.clone()), ticket };
-    let key = shared.exchanges.add(Box::pin(async move {
-        // Dropped at the end, or when the exchange is given up.
+    let id = request.as_ref().map(|(id, _)| id.clone());
+    let done = Done { session: session.clone(), id, ticket };
+    let key = session.exchanges.add(Box::pin(async move {
+        // Dropped when the exchange ends or is stopped.
         let done = done;
-        match Post::new(&done.shared, &message, nature) {
-            Ok(post) => post::run(&done.shared, post).await,
-            Err(loss) => done.shared.lose_any(done.id.as_ref(), loss),
-        }
+        exchange::run(&done.session, done.id.as_ref(), &message, &description).await;
     }));
-    if let Some((id, held)) = request {
-        let mut state = shared.lock();
-        if state.endpoint.is_some() {
-            state.unanswered.insert(id.clone());
-        }
-        state.calls.insert(id, Call { ticket, key, modern, held });
+    if let Some((id, is_held)) = request {
+        let mut state = session.lock();
+        let is_old = state.protocol.endpoint().is_some();
+        state.outbox.started(id, Call { ticket, key, is_modern, is_held }, is_old);
     }
     key
 }
 
-/// Makes room when an exchange is over, and lets what waited for it go.
+/// Frees the slot of an exchange when it ends, and starts the exchanges that waited for it.
 struct Done {
-    shared: Arc<Shared>,
+    session: Arc<Session>,
     id: Option<RequestId>,
     ticket: u64,
 }
 
 impl Drop for Done {
     fn drop(&mut self) {
-        let mut state = self.shared.lock();
-        let mut next = Vec::new();
-        if let Some(id) = &self.id {
-            if state.calls.get(id).is_some_and(|call| call.ticket == self.ticket) {
-                state.calls.remove(id);
-            }
-        } else {
-            state.in_order = false;
-            while !state.in_order
-                && let Some(message) = state.waiting.pop()
-            {
-                state.in_order = !matches!(message, Message::Request(_));
-                state.tickets += 1;
-                next.push((message, state.tickets));
-            }
-        }
+        let mut state = self.session.lock();
+        let next = state.outbox.finished(self.id.as_ref(), self.ticket);
         let woken = state.room.take();
         drop(state);
         for (message, ticket) in next {
-            let key = begin(&self.shared, message, ticket);
-            self.shared.exchanges.start_later(key);
+            let key = begin(&self.session, message, ticket);
+            self.session.exchanges.start_later(key);
         }
         woken.wake();
+        // Only after the caller has been informed about its request.
+        self.session.end_if_unreachable();
     }
 }
 
 struct HttpInlet {
-    shared: Arc<Shared>,
-    /// The end has been asked for and is under way.
-    leaving: bool,
+    session: Arc<Session>,
+    /// The close was requested and is in progress.
+    is_leaving: bool,
 }
 
 impl Inlet for HttpInlet {
@@ -216,32 +177,32 @@ impl Inlet for HttpInlet {
         batch: &mut Vec<Inbound>,
     ) -> Poll<Result<(), Box<CloseReport>>> {
         loop {
-            self.shared.exchanges.poll(cx);
-            let mut state = self.shared.lock();
+            self.session.exchanges.poll(cx);
+            let mut state = self.session.lock();
             if !state.inbox.is_empty() {
                 batch.append(&mut state.inbox);
                 return Poll::Ready(Ok(()));
             }
             match &state.phase {
-                Phase::Closing if !self.leaving => {
+                Phase::Closing if !self.is_leaving => {
                     drop(state);
-                    self.leaving = true;
-                    let key = self.shared.exchanges.add(Box::pin(leave(self.shared.clone())));
-                    self.shared.exchanges.start(key);
+                    self.is_leaving = true;
+                    let key = self.session.exchanges.add(Box::pin(leave(self.session.clone())));
+                    self.session.exchanges.start(key);
                 }
                 Phase::Open | Phase::Closing => return Poll::Pending,
                 Phase::Ended(reason) => {
                     let reason = reason.clone();
-                    // What never left is known not to have.
-                    let mut unsent = std::mem::take(&mut state.waiting);
-                    let flushed = state.tickets;
+                    // Requests that were still queued are known not to have been sent.
+                    let unsent = state.outbox.take_waiting();
+                    let flushed = state.outbox.last_ticket();
                     let before = batch.len();
-                    batch.extend(std::iter::from_fn(|| unsent.pop()).filter_map(not_sent));
+                    batch.extend(unsent.into_iter().filter_map(not_sent));
                     if batch.len() > before {
                         return Poll::Ready(Ok(()));
                     }
                     drop(state);
-                    let diagnostics = self.shared.diagnostics();
+                    let diagnostics = self.session.diagnostics();
                     return Poll::Ready(Err(Box::new(CloseReport {
                         reason,
                         flushed,
@@ -256,40 +217,38 @@ impl Inlet for HttpInlet {
 fn not_sent(message: Message) -> Option<Inbound> {
     let Message::Request(request) = message else { return None };
     let reason = "the connection closed before the request was sent";
-    let loss = Loss::new(Delivery::NotSent, ErrorClass::Transient, Trouble::Closed, reason);
-    Some(Inbound::Lost { id: request.id, failure: loss.into() })
+    Some(Inbound::Lost { id: request.id, failure: transient(FailureCause::Closed, reason).into() })
 }
 
-/// Lets what is on its way arrive, ends the session, and reports the end.
-async fn leave(shared: Arc<Shared>) {
-    let grace = shared.settings.options.close_grace;
-    let idle = poll_fn(|cx| {
-        let mut state = shared.lock();
-        let is_idle = !state.in_order && state.unanswered.is_empty();
-        if is_idle && state.calls.values().all(|call| call.held) {
+/// Waits for messages in flight, ends the session, and reports the end.
+async fn leave(session: Arc<Session>) {
+    let grace = session.settings.options.close_grace;
+    let settled = poll_fn(|cx| {
+        let mut state = session.lock();
+        if state.outbox.is_settled() {
             return Poll::Ready(());
         }
         state.room.add(cx);
         Poll::Pending
     });
-    let _ = timeout(grace, idle).await;
-    let mut headers = shared.settings.headers.clone();
-    shared.lock().name_session(&mut headers);
-    if shared.lock().session.is_some() {
-        let url = shared.settings.url.clone();
-        let ask = Ask { method: Method::DELETE, url, headers, body: None, patience: None };
-        // Whatever it answers, and many answer that they know nothing of the kind.
-        let _ = timeout(grace, shared.ask(ask)).await;
+    let _ = timeout(grace, settled).await;
+    let mut headers = session.settings.headers.clone();
+    session.lock().protocol.name_session(&mut headers);
+    if session.lock().protocol.has_session() {
+        let url = session.settings.url.clone();
+        // Ignore the response: many servers do not support this request.
+        let delete = OutgoingRequest::new(Method::DELETE, url, headers);
+        let _ = timeout(grace, send(&session, delete)).await;
     }
-    shared.end(CloseReason::Requested);
+    session.end(CloseReason::Requested);
 }
 
 impl Drop for HttpInlet {
     fn drop(&mut self) {
-        self.shared.end(CloseReason::Ended);
-        self.shared.lock().waiting = Waiting::default();
-        self.shared.exchanges.stop_all();
-        let woken = self.shared.lock().room.take();
+        self.session.end(CloseReason::Ended);
+        self.session.lock().outbox.take_waiting();
+        self.session.exchanges.stop_all();
+        let woken = self.session.lock().room.take();
         woken.wake();
     }
 }

@@ -1,4 +1,4 @@
-//! Senders and a receiver at one pipe, in every order in which their threads can take turns.
+//! Loom models of senders and a receiver on one pipe.
 
 use std::{future::poll_fn, sync::Arc};
 
@@ -18,7 +18,7 @@ fn request(id: i64) -> Message {
     Message::Request(Request::new(id, "ask", None))
 }
 
-/// Sends once there is room. The pipe has room for one. Returns whether it was taken.
+/// Sends once the pipe has capacity, which is one message. Returns whether the message was accepted.
 fn sending(pipe: &Arc<Pipe>, id: i64) -> thread::JoinHandle<bool> {
     let pipe = pipe.clone();
     thread::spawn(move || {
@@ -35,7 +35,7 @@ fn sending(pipe: &Arc<Pipe>, id: i64) -> thread::JoinHandle<bool> {
 }
 
 #[test]
-fn everything_sent_arrives_and_whoever_waits_for_room_gets_it() {
+fn sent_messages_arrive_and_blocked_senders_get_room() {
     every_order(2, || {
         let pipe = Arc::new(Pipe::new(usize::MAX, false));
         let senders = [sending(&pipe, 1), sending(&pipe, 2)];
@@ -62,7 +62,7 @@ fn a_receiver_that_leaves_lets_everybody_go() {
 }
 
 #[test]
-fn a_sender_that_ends_is_heard_after_what_it_sent() {
+fn end_of_the_sender_arrives_after_its_messages() {
     every_order(3, || {
         let pipe = Arc::new(Pipe::new(usize::MAX, false));
         let sender = {
@@ -81,7 +81,7 @@ fn a_sender_that_ends_is_heard_after_what_it_sent() {
 }
 
 #[test]
-fn what_is_taken_back_was_not_received() {
+fn withdrawn_message_is_not_received() {
     every_order(3, || {
         let pipe = Arc::new(Pipe::new(usize::MAX, false));
         let sender = sending(&pipe, 1);
@@ -97,7 +97,7 @@ fn what_is_taken_back_was_not_received() {
         sender.join().unwrap();
         let received = receiver.join().unwrap();
         assert!(received <= 1 && flushed <= 1);
-        // Whoever withdraws knows for sure what was received by then, and nothing is received after.
+        // `withdraw` returns the exact number of messages received, and none is received after it.
         assert_eq!(received, flushed);
     });
 }

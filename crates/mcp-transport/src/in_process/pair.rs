@@ -8,7 +8,7 @@ use std::{
     task::{Context, Poll},
 };
 
-use mcp_jsonrpc::{Message, Trouble};
+use mcp_jsonrpc::{FailureCause, Message};
 
 use super::{
     InProcessOptions,
@@ -20,9 +20,9 @@ use crate::{
     link::{Inbound, Inlet, Link, Outlet},
 };
 
-/// Two ends of one link. What goes into one comes out of the other.
+/// Creates the two ends of a link. Messages sent on one end are received on the other.
 ///
-/// An end that closes has nothing left to wait for: its inlet delivers what is queued and reports.
+/// An end that closes does not wait for the other end: its inlet delivers the queued messages and reports the close.
 ///
 /// ```
 /// use mcp_jsonrpc::{Message, Notification};
@@ -47,7 +47,7 @@ pub fn pair() -> (Link, Link) {
     (link(outlet, inlet), link(other_outlet, other_inlet))
 }
 
-/// The host's end in its halves, and the server's end.
+/// Returns the host's end in its halves, and the server's end.
 pub(super) fn served_pair(options: &InProcessOptions) -> (Arc<dyn Outlet>, PairInlet, Link) {
     let there = Arc::new(Pipe::new(usize::MAX, options.through_text));
     let back = Arc::new(Pipe::new(options.max_message, options.through_text));
@@ -62,13 +62,13 @@ fn end(out: Arc<Pipe>, into: Arc<Pipe>, waits: bool) -> (Arc<dyn Outlet>, PairIn
     (Arc::new(outlet), PairInlet { into, out, account })
 }
 
-/// What both halves of one end know.
+/// The state that both halves of one end share.
 #[derive(Debug, Default)]
 struct Account {
     frames: Mutex<FrameLog>,
     /// This end has closed, as opposed to the other one.
     closing: AtomicBool,
-    /// Whether closing waits for the other end to end.
+    /// Whether a close waits for the other end to end.
     waits: bool,
 }
 
@@ -112,7 +112,7 @@ impl Outlet for PairOutlet {
     }
 }
 
-/// The last outlet is gone, so nobody can send any more.
+/// The last outlet is dropped, so no further message can be sent.
 impl Drop for PairOutlet {
     fn drop(&mut self) {
         self.out.finish();
@@ -135,12 +135,15 @@ impl PairInlet {
         let reason = if self.is_closing() {
             CloseReason::Requested
         } else if panicked {
-            CloseReason::Failed { trouble: Trouble::Other, reason: "the other end panicked".into() }
+            CloseReason::Failed {
+                cause: FailureCause::Other,
+                reason: "the other end panicked".into(),
+            }
         } else {
             CloseReason::Ended
         };
-        // A host that waited has nobody left to deliver to. A server that hears no more may still
-        // have something to say.
+        // The host has waited for the server to end, so its queued messages cannot be received any more. A server
+        // without further input may still send, so its messages stay queued.
         let flushed = if self.account.waits { self.out.withdraw() } else { self.out.flushed() };
         let mut report = CloseReport::new(reason, flushed);
         report.diagnostics = self.account.diagnostics(&self.into);
@@ -156,7 +159,7 @@ impl Inlet for PairInlet {
     ) -> Poll<Result<(), Box<CloseReport>>> {
         let already = batch.len();
         self.into.poll_take(cx, batch).map(|taken| {
-            batch[already..].iter().filter_map(Frame::arrived).for_each(|f| self.account.note(f));
+            batch[already..].iter().filter_map(Inbound::frame).for_each(|f| self.account.note(f));
             taken.map_err(|Ended { panicked }| self.report(panicked))
         })
     }
@@ -165,7 +168,7 @@ impl Inlet for PairInlet {
 impl Drop for PairInlet {
     fn drop(&mut self) {
         self.into.abandon();
-        // Whoever listens at the other end learns that this end is gone.
+        // Ends the receiver at the other end.
         self.out.finish();
     }
 }

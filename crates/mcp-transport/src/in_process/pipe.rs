@@ -1,4 +1,4 @@
-//! One direction between two ends in one process.
+//! One direction between the two ends of an in-process link.
 
 use std::{
     collections::VecDeque,
@@ -11,18 +11,18 @@ use mcp_jsonrpc::{Failure, Message};
 use crate::{
     diagnostics::Diagnostics,
     error::SendError,
-    lines::LineReader,
+    io::line_reader::LineReader,
+    io::wakers::{Waiters, Woken},
     link::Inbound,
     sync::{Mutex, MutexGuard},
-    waiters::{Waiters, Woken},
 };
 
-/// How many messages may wait before requests are refused. One is enough to play every order with.
+/// How many messages may be queued before requests are refused. Loom explores all interleavings with one.
 const QUEUE: usize = if cfg!(all(test, mcp_loom)) { 1 } else { 1024 };
-/// How many may wait before everything is: whoever floods without looking must not fill memory.
+/// How many may be queued before all messages are refused, which bounds memory when a sender ignores `poll_ready`.
 const OVERFULL: usize = 16 * QUEUE;
 
-/// A queue of messages, with a sender and a receiver that may go away at any time.
+/// A queue of messages. Its sender and its receiver may be dropped at any time.
 #[derive(Debug)]
 pub(super) struct Pipe {
     limit: usize,
@@ -32,23 +32,23 @@ pub(super) struct Pipe {
 #[derive(Debug, Default)]
 struct State {
     queue: VecDeque<Inbound>,
-    /// Where messages become text and messages again, if they should.
+    /// Parses the messages again if they are serialized in transit.
     reader: Option<LineReader>,
     diagnostics: Diagnostics,
     sent: u64,
     taken: u64,
-    /// The sender is gone or has closed: what is queued is still delivered.
+    /// The sender is dropped or has closed. Queued messages are still delivered.
     finished: bool,
-    /// The sender went away in a panic.
+    /// The sender was dropped during a panic.
     panicked: bool,
-    /// The receiver is gone: nothing can be delivered.
+    /// The receiver is dropped: no more messages can be delivered.
     abandoned: bool,
     receiver: Option<Waker>,
     senders: Waiters,
 }
 
 impl Pipe {
-    /// For answers of at most `limit` bytes, moved as they are or `through_text`.
+    /// A pipe for responses of at most `limit` bytes, moved or serialized (`through_text`).
     pub(super) fn new(limit: usize, through_text: bool) -> Self {
         let reader = through_text.then(|| LineReader::new(limit));
         Self { limit, state: Mutex::new(State { reader, ..State::default() }) }
@@ -85,7 +85,7 @@ impl Pipe {
         Poll::Pending
     }
 
-    /// Appends everything queued. `Err` once nothing will ever be.
+    /// Appends all queued messages. Returns `Err` once no more can arrive.
     pub(super) fn poll_take(
         &self,
         cx: &mut Context<'_>,
@@ -108,19 +108,19 @@ impl Pipe {
         Poll::Ready(Ok(()))
     }
 
-    /// No more will be sent in this direction.
+    /// Ends this direction: no more messages will be sent.
     pub(super) fn finish(&self) {
         let woken = {
             let mut state = self.lock();
             state.finished = true;
-            // A drop while unwinding is how a panic looks from here.
+            // A panic is visible here as a drop during unwinding.
             state.panicked |= std::thread::panicking();
             state.everybody()
         };
         woken.wake();
     }
 
-    /// Nothing sent in this direction will be received any more.
+    /// Ends this direction: no more messages will be received.
     pub(super) fn abandon(&self) {
         let woken = {
             let mut state = self.lock();
@@ -131,19 +131,19 @@ impl Pipe {
         woken.wake();
     }
 
-    /// Has the receiver look again.
+    /// Wakes the receiver.
     pub(super) fn nudge(&self) {
         let receiver = self.lock().receiver.take();
         receiver.into_iter().for_each(Waker::wake);
     }
 
-    /// The last ticket that was received or still may be.
+    /// Returns the last ticket that was received or may still be.
     pub(super) fn flushed(&self) -> u64 {
         let state = self.lock();
         if state.abandoned { state.taken } else { state.sent }
     }
 
-    /// Takes back what was not received yet, and returns the last ticket that was.
+    /// Removes the messages that were not received yet, and returns the last ticket that was received.
     pub(super) fn withdraw(&self) -> u64 {
         let (taken, woken) = {
             let mut state = self.lock();
@@ -173,12 +173,12 @@ impl State {
             message.write(&mut text);
             text.push(b'\n');
             let mut arrived = Vec::new();
-            // In pieces, since that is how text arrives.
+            // In chunks, as text arrives from a pipe or a socket.
             for piece in text.chunks(4 << 10) {
                 reader.buffer().extend_from_slice(piece);
                 reader.take(&mut arrived);
             }
-            reader.skipped().add_to(&mut self.diagnostics);
+            reader.skipped().report_to(&mut self.diagnostics);
             self.queue.extend(arrived);
             return;
         }
@@ -201,7 +201,7 @@ impl State {
     }
 }
 
-/// How much a message holds, leaving the envelope aside: nobody writes one here.
+/// The size of a message's content, without the envelope, which is never serialized here.
 fn contents(message: &Message) -> usize {
     let size = |raw: &mcp_jsonrpc::RawJson| raw.as_bytes().len();
     match message {

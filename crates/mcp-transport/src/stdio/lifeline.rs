@@ -1,10 +1,9 @@
-//! A watchdog that outlives the host, for the one case in which nothing of ours runs any more.
+//! A watchdog process that ends the servers if the host is killed.
 //!
-//! When the host is killed with SIGKILL no destructor runs. Servers that end when their standard
-//! input does go away by themselves, stubborn ones would stay. One `sh` per host reads from a pipe
-//! which groups there are; the pipe's end, which the kernel brings about however the host dies,
-//! makes it end them. `PR_SET_PDEATHSIG` is no alternative: it needs `unsafe`, follows the thread
-//! that forked, and does not reach grandchildren.
+//! When the host is killed with SIGKILL, no destructor runs. Most servers exit at the end of their standard input,
+//! but some would stay. One `sh` per host reads the process groups from a pipe and ends them when the pipe is closed,
+//! which the kernel does however the host dies. `PR_SET_PDEATHSIG` is not an alternative: it needs `unsafe`, follows
+//! the thread that forked, and does not reach grandchildren.
 
 use std::{
     collections::BTreeSet,
@@ -14,8 +13,8 @@ use std::{
     sync::{Mutex, MutexGuard, PoisonError},
 };
 
-/// `add` and `del` keep a list in `$groups`; at end of file whatever is left is ended, politely
-/// first. `kill -s X -- -N` is the spelling that dash understands too.
+/// `add` and `del` maintain a list in `$groups`; at end of file, the groups in the list are ended, with SIGTERM
+/// first. dash requires the form `kill -s X -- -N`.
 const SCRIPT: &str = r#"
 groups=" "
 while read -r verb group; do
@@ -32,22 +31,23 @@ sleep 1
 for group in $groups; do kill -s KILL -- "-$group" 2>/dev/null; done
 "#;
 
-/// The host's way to its one watchdog.
+/// The host's handle to its watchdog.
 #[derive(Debug)]
 pub(super) struct Lifeline(Mutex<State>);
 
 #[derive(Debug)]
 struct State {
-    /// Every group there is, for a new watchdog should somebody kill the one we have.
+    /// All current groups, for a new watchdog in case the current one is killed.
     groups: BTreeSet<u32>,
     pipe: Option<ChildStdin>,
 }
 
 static SHARED: Lifeline = Lifeline(Mutex::new(State { groups: BTreeSet::new(), pipe: None }));
 
-/// The host's one watchdog, started when the first server needs it. It ends with the host.
+/// Returns the host's watchdog, which is started for the first server and ends with the host.
 ///
-/// `None` where there is no `sh`: then servers are on their honour, which is told.
+/// `None` on systems other than Unix, and with a logged warning if `sh` cannot be started. Then servers may outlive a
+/// killed host.
 pub(super) fn shared() -> Option<&'static Lifeline> {
     if !cfg!(unix) {
         return None;
@@ -80,9 +80,9 @@ impl Lifeline {
 }
 
 impl State {
-    /// Starts a watchdog unless there is one, and tells it what there is to watch.
+    /// Starts a watchdog unless one is running, and sends it the current groups.
     fn ensure(&mut self) -> io::Result<()> {
-        // A blank line means nothing to a watchdog, and shows whether one is there to read it.
+        // A watchdog ignores a blank line. Writing one shows whether a watchdog is running.
         self.tell(format_args!("\n"));
         if self.pipe.is_some() {
             return Ok(());
@@ -94,7 +94,7 @@ impl State {
         Ok(())
     }
 
-    /// A few bytes into an empty pipe: this does not block.
+    /// Does not block: a few bytes to an empty pipe.
     fn tell(&mut self, line: fmt::Arguments<'_>) {
         let line = line.to_string();
         if self.pipe.as_mut().is_some_and(|pipe| pipe.write_all(line.as_bytes()).is_err()) {
@@ -116,12 +116,12 @@ fn start() -> io::Result<ChildStdin> {
     #[cfg(unix)]
     {
         use std::os::unix::process::CommandExt as _;
-        // Whatever ends the host's group must not end its watchdog too.
+        // A signal to the host's group must not end the watchdog too.
         command.process_group(0);
     }
     let mut child = command.spawn()?;
     let pipe = child.stdin.take().ok_or_else(|| io::Error::other("no pipe"))?;
-    // Ended by the pipe, and reaped here: a thread that sleeps is all it takes.
+    // It ends with the pipe. A sleeping thread reaps it.
     std::thread::Builder::new()
         .name("mcp-lifeline".into())
         .stack_size(64 << 10)
@@ -134,9 +134,9 @@ fn start() -> io::Result<ChildStdin> {
 mod tests {
     use super::*;
 
-    /// Runs the script on these lines, and returns the groups it would end, each asked twice.
+    /// Runs the script on these lines, and returns the groups it would end, each listed twice.
     fn ended(lines: &str) -> Vec<String> {
-        // Functions come before programs, so nothing is killed and nobody waits.
+        // Shell functions take precedence over programs, so this does not kill or sleep.
         let script = format!("kill() {{ echo \"$*\"; }}\nsleep() {{ :; }}\n{SCRIPT}");
         let mut shell = Command::new("/bin/sh")
             .args(["-c", &script])
@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_left_is_asked_and_then_ended() {
+    fn remaining_processes_get_sigterm_then_sigkill() {
         assert_eq!(
             ended("add 10\nadd 11\n\nadd 12\ndel 11\n"),
             ["-s TERM -- -10", "-s TERM -- -12", "-s KILL -- -10", "-s KILL -- -12"]
@@ -158,13 +158,13 @@ mod tests {
     }
 
     #[test]
-    fn nothing_left_is_nothing_done() {
+    fn finished_groups_are_not_signalled() {
         assert_eq!(ended(""), [""; 0]);
         assert_eq!(ended("add 7\ndel 7\ndel 7\n"), [""; 0]);
     }
 
     #[test]
-    fn numbers_that_contain_each_other_are_told_apart() {
+    fn process_ids_with_a_common_prefix_are_distinguished() {
         assert_eq!(ended("add 1\nadd 11\nadd 111\ndel 11\ndel 1111\n").len(), 4);
     }
 
@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn garbage_on_the_line_harms_nobody() {
+    fn garbage_lines_are_skipped() {
         assert_eq!(ended("add\nnonsense 5\ndel\n*\nadd 9\n"), ["-s TERM -- -9", "-s KILL -- -9"]);
     }
 }

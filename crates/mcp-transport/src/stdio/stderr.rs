@@ -1,4 +1,4 @@
-//! What a server writes to its standard error: drained always, kept a little.
+//! Drains the standard error of a server, and keeps its last lines.
 
 use std::{
     collections::VecDeque,
@@ -6,24 +6,23 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-use mcp_jsonrpc::{Line, LineDecoder};
+use mcp_jsonrpc::wire::{Line, LineDecoder};
+use mcp_safe::secrets::Redactor;
 use tokio::{io::AsyncReadExt as _, process::ChildStderr};
 
-use super::confidence::Confidence;
-
-/// Bounds of what is kept: enough for a stack trace.
+/// The limits of the kept text: enough for a stack trace.
 const KEPT_LINES: usize = 200;
 const KEPT_BYTES: usize = 64 << 10;
 const LONGEST_LINE: usize = 4 << 10;
 
-/// What is called with each line a server writes to its standard error.
+/// A callback for each line of a server's standard error.
 pub type OnStderr = Arc<dyn Fn(&str) + Send + Sync>;
 
 /// The last lines of a server's standard error.
 pub(super) struct StderrTail {
     kept: Mutex<Kept>,
     on_line: Option<OnStderr>,
-    confidence: Confidence,
+    secrets: Redactor,
 }
 
 #[derive(Debug, Default)]
@@ -39,22 +38,22 @@ impl fmt::Debug for StderrTail {
 }
 
 impl StderrTail {
-    pub(super) fn new(on_line: Option<OnStderr>, confidence: Confidence) -> Self {
-        Self { kept: Mutex::default(), on_line, confidence }
+    pub(super) fn new(on_line: Option<OnStderr>, secrets: Redactor) -> Self {
+        Self { kept: Mutex::default(), on_line, secrets }
     }
 
-    pub(super) fn confidence(&self) -> &Confidence {
-        &self.confidence
+    pub(super) fn secrets(&self) -> &Redactor {
+        &self.secrets
     }
 
     pub(super) fn lines(&self) -> Vec<String> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner).lines.iter().cloned().collect()
     }
 
-    /// Reads until the end. A pipe that nobody reads blocks the server after 64 KiB.
+    /// Reads until the end. An unread pipe would block the server after 64 KiB.
     pub(super) async fn drain(&self, mut stderr: ChildStderr) {
         let mut decoder = LineDecoder::new(LONGEST_LINE);
-        // Most servers hardly write here, so an idle one should not hold a buffer for it.
+        // Most servers write little here, so an idle one should not hold a large buffer.
         let mut chunk = [0; 512];
         while let Ok(count) = stderr.read(&mut chunk).await {
             decoder.buffer().extend_from_slice(&chunk[..count]);
@@ -77,7 +76,7 @@ impl StderrTail {
                 format!("{}… ({length} bytes)", String::from_utf8_lossy(head))
             }
         };
-        let text = self.confidence.kept(text);
+        let text = self.secrets.redact(&text).into_owned();
         if let Some(on_line) = &self.on_line {
             on_line(&text);
         }

@@ -1,44 +1,44 @@
-//! What may go wrong on purpose, and when.
+//! Faults that can be injected, and the messages they apply to.
 
 use std::{borrow::Cow, time::Duration};
 
-/// Something that goes wrong with a message, or from a message on.
+/// A fault that applies to a message, or from a message on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Fault {
-    /// It takes this much longer, and whatever follows it waits behind it.
+    /// It is delayed by this much, and later messages wait behind it.
     Delay(Duration),
     /// It never arrives.
     Drop,
     /// It arrives twice.
     Duplicate,
-    /// It changes places with the message after it, for which it waits.
+    /// It waits for the next message, and is delivered after it.
     Reorder,
-    /// It is written as text and read again in pieces of this many bytes, which should change nothing.
+    /// It is serialized and parsed again in chunks of this many bytes, which should not change anything.
     Split(usize),
-    /// This many bytes of its text are changed. If the rest is no message, it is counted and gone.
+    /// This many bytes of its text are changed. If the result is not a message, it is counted and dropped.
     Corrupt(usize),
-    /// The other side goes away instead of it.
+    /// The other side closes the link instead of it.
     Close,
-    /// Neither it nor anything after it arrives in this direction, and nobody is told.
+    /// Neither it nor any later message arrives in this direction, without an error.
     HalfOpen,
-    /// From it on nothing moves in either direction: queues fill, and the other side has to wait.
+    /// From it on, no message moves in either direction: queues fill up, and the other side has to wait.
     Stall,
 }
 
-/// Which messages of one direction of a link a fault happens to.
+/// The messages of one direction of a link that a fault applies to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum When {
-    /// This one, counted from 1 on every link.
+    /// The message with this number, starting from 1 on every link.
     Nth(u64),
-    /// Those of this method. An answer is of the method of its request.
+    /// The messages of this method. A response has the method of its request.
     Method(Cow<'static, str>),
-    /// All of them.
+    /// All messages.
     Always,
 }
 
-/// What goes wrong on a [`Faulty`](super::Faulty) link. The same plan does the same every time.
+/// The faults of a [`Faulty`](super::Faulty) link. A plan is deterministic.
 ///
 /// ```
 /// use mcp_transport::testing::{Fault, Plan, When};
@@ -49,7 +49,7 @@ pub enum When {
 ///     .incoming(When::Method("tools/call".into()), Fault::Delay(Duration::from_secs(3)));
 /// ```
 ///
-/// Faults that fall on one message happen to it in the order they were planned.
+/// Several faults of one message are applied in the order they were planned.
 #[derive(Clone, Debug, Default)]
 pub struct Plan {
     pub(super) outgoing: Vec<Rule>,
@@ -64,26 +64,26 @@ pub(super) struct Rule {
 }
 
 impl Plan {
-    /// Nothing goes wrong.
+    /// A plan without faults.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Something goes wrong on the way to the server.
+    /// Adds a fault in the direction to the server.
     #[must_use]
     pub fn outgoing(mut self, when: When, fault: Fault) -> Self {
         self.outgoing.push(Rule { when, fault });
         self
     }
 
-    /// Something goes wrong on the way from the server.
+    /// Adds a fault in the direction from the server.
     #[must_use]
     pub fn incoming(mut self, when: When, fault: Fault) -> Self {
         self.incoming.push(Rule { when, fault });
         self
     }
 
-    /// Another choice of the bytes that [`Fault::Corrupt`] changes.
+    /// Sets the seed for the bytes that [`Fault::Corrupt`] changes.
     #[must_use]
     pub fn seed(mut self, seed: u64) -> Self {
         self.seed = seed;
@@ -92,7 +92,7 @@ impl Plan {
 }
 
 impl Rule {
-    /// What happens to the `nth` message, which is of `method`.
+    /// Returns the fault for the `nth` message, which has this `method`.
     pub(super) fn fault(&self, nth: u64, method: Option<&str>) -> Option<Fault> {
         let happens = match &self.when {
             When::Nth(wanted) => *wanted == nth,

@@ -1,4 +1,4 @@
-//! Links that go wrong on purpose.
+//! Links with injected faults.
 
 mod channel;
 mod inlet;
@@ -22,13 +22,13 @@ use super::fault::Plan;
 use crate::{
     diagnostics::{CloseReason, CloseReport, Diagnostics},
     error::ConnectError,
+    io::wakers::Waiters,
     link::{Connect, Inbound, Link, Locality, Outlet},
-    waiters::Waiters,
 };
 
-/// Wraps a transport whose links then go wrong as a [`Plan`] says.
+/// Wraps a transport and injects the faults of a [`Plan`] into its links.
 ///
-/// Delays follow tokio's clock, so a test that pauses it does not wait.
+/// Delays use tokio's clock, so a test that pauses it does not wait.
 ///
 /// ```
 /// use mcp_transport::{Connect, InProcess, testing::{Fault, Faulty, Plan, When, parity}};
@@ -50,7 +50,7 @@ pub struct Faulty {
 }
 
 impl Faulty {
-    /// Has the links of `connect` go wrong as `plan` says, each from the plan's start.
+    /// Injects the faults of `plan` into the links of `connect`. Each link starts at the beginning of the plan.
     pub fn new(connect: impl Connect + 'static, plan: Plan) -> Self {
         Self { connect: Box::new(connect), plan }
     }
@@ -89,7 +89,7 @@ impl Connect for Faulty {
     }
 }
 
-/// What both halves of a link share.
+/// The state that both halves of a link share.
 struct Shared {
     inner: Arc<dyn Outlet>,
     state: Mutex<State>,
@@ -99,18 +99,18 @@ struct State {
     out: Channel<Outgoing>,
     into: Channel<Inbound>,
     fate: Fate,
-    /// The methods of the host's requests, and of the server's.
+    /// The methods of the host's pending requests, and of the server's.
     asked: Methods,
     asks: Methods,
-    /// For each message taken from the host, the inner link's ticket: none if it has not left, and
-    /// zero if it has been lost on purpose, which the host is not to notice.
+    /// For each message accepted from the host, the inner link's ticket: `None` if it was not sent, and zero if it
+    /// was dropped by a fault, which the host must not notice.
     tickets: Vec<Option<u64>>,
     closing: bool,
     driver: Option<Waker>,
     waiting: Waiters,
 }
 
-/// A message with the number we gave it.
+/// A message and its ticket.
 #[derive(Clone)]
 struct Outgoing {
     ticket: usize,
@@ -120,11 +120,11 @@ struct Outgoing {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Fate {
     Open,
-    /// Nothing moves.
+    /// No message moves.
     Stalled,
-    /// The server goes, by the plan.
+    /// The server closes the link, as planned.
     Closing,
-    /// The report is out, or nobody is left to hear it.
+    /// The report was delivered, or the inlet was dropped.
     Ended,
 }
 
@@ -135,11 +135,11 @@ impl Shared {
 }
 
 impl State {
-    /// The inner link's news of its end, in terms of our own tickets.
+    /// Converts the report of the inner link to the tickets of this link.
     fn report(&mut self, inner: CloseReport) -> Box<CloseReport> {
         let left = |ticket: &Option<u64>| ticket.is_some_and(|ticket| ticket <= inner.flushed);
-        // Of messages that changed places the earlier may not have left. Better to doubt that than
-        // to claim of the later that it has not.
+        // Of two reordered messages, the earlier one may not have been sent. Reporting it as sent is safer than
+        // reporting the later one as not sent.
         let flushed = self.tickets.iter().rposition(left).map_or(0, |last| last + 1);
         let reason = if self.closing {
             CloseReason::Requested
@@ -154,7 +154,7 @@ impl State {
         Box::new(report)
     }
 
-    /// Lets the whole link feel what a message did to it.
+    /// Applies the effect of a message to the whole link.
     fn suffer(&mut self, effect: Effect) {
         match effect {
             Effect::None => {}
@@ -173,7 +173,7 @@ impl State {
     }
 }
 
-/// Which methods the requests under way are of, so that answers can be told by method too.
+/// The methods of pending requests, to find the method of a response.
 #[derive(Default)]
 struct Methods(HashMap<RequestId, String>);
 
@@ -184,7 +184,7 @@ impl Methods {
         }
     }
 
-    /// The method of `message`, which answers one of these if it is an answer.
+    /// Returns the method of `message`, or that of its request if it is a response.
     fn of(&mut self, message: &Message) -> Option<String> {
         match message {
             Message::Response(response) => response.id.as_ref().and_then(|id| self.0.remove(id)),

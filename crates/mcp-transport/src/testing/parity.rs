@@ -1,27 +1,27 @@
 //! One set of scenarios that every transport must pass.
 //!
-//! A transport is accepted when [`scenarios`] hold over it. Each opens links to a [`Server`], which
-//! follows a small protocol made to misbehave on demand:
+//! A transport is accepted when all [`scenarios`] hold for it. Each opens links to a [`Server`] with a small protocol
+//! for misbehaviour on demand:
 //!
 //! | method | the server… |
 //! |---|---|
-//! | `parity/echo` | answers with the params |
-//! | `parity/size {bytes}` | answers with a string of that many bytes |
-//! | `parity/flood {count, bytes, die}` | sends so many `parity/tick {n, filler}` without reading meanwhile, then answers, or dies |
-//! | `parity/stop-reading` | answers, and never reads again |
-//! | `parity/stray` | writes what is no message, in between answering |
-//! | `parity/die` | ends at once, without an answer |
-//! | `parity/close-output` | closes its output and reads on |
-//! | `parity/twice` | answers twice |
-//! | `parity/wrong-id` | answers a call nobody made, then this one |
-//! | `parity/batch` | sends two ticks and the answer in one frame |
-//! | `parity/hold`, `parity/release` | answers what it held, last first, when told to release |
-//! | `parity/ask` | asks `parity/question` in turn, and answers with what it is told |
-//! | `parity/note {n}` | is a notification to remember |
-//! | `parity/report` | answers with what it was noted, and what was cancelled |
+//! | `parity/echo` | responds with the params |
+//! | `parity/size {bytes}` | responds with a string of that many bytes |
+//! | `parity/flood {count, bytes, die}` | sends `count` `parity/tick {n, filler}` without reading; responds or dies |
+//! | `parity/stop-reading` | responds, and never reads again |
+//! | `parity/stray` | writes text that is not a message, before and after its response |
+//! | `parity/die` | ends immediately, without a response |
+//! | `parity/close-output` | closes its output and continues to read |
+//! | `parity/twice` | responds twice |
+//! | `parity/wrong-id` | responds to an unknown request, then to this one |
+//! | `parity/batch` | sends two ticks and the response in one frame |
+//! | `parity/hold`, `parity/release` | on release, responds to the held requests, last first |
+//! | `parity/ask` | sends a request `parity/question`, and responds with its result |
+//! | `parity/note {n}` | records the notification |
+//! | `parity/report` | responds with the recorded notifications and cancellations |
 //!
-//! The server is plain state: [`serve`] runs it over a link, for transports within one process, and
-//! a program of its own runs it wherever the transport wants one. Connect with the limits given here:
+//! The server is plain state: [`serve`] runs it over a link, for transports within one process, and a separate
+//! program runs it for other transports. Connect with the limits given here:
 //!
 //! ```
 //! use mcp_transport::{InProcess, InProcessOptions, testing::parity};
@@ -53,27 +53,30 @@ pub use self::{
 };
 use crate::link::Connect;
 
-/// The longest message the transport under test must accept, and no longer.
+/// The maximum message size that the transport under test must accept.
 pub const MAX_MESSAGE: usize = 1 << 20;
-/// How much may wait for a server that does not read, where the transport counts bytes.
+/// How much may be queued for a server that does not read, where the transport counts bytes.
 pub const MAX_QUEUED: usize = 1 << 20;
 
-/// How long one scenario may take. Reaching this is a deadlock, not a slow machine.
-const TOO_LONG: Duration = Duration::from_secs(60);
+/// The time limit of one scenario. Exceeding it indicates a deadlock, not a slow machine.
+///
+/// Longer than TCP needs to retry a connection that a full backlog dropped several times (1 + 2 + … + 32 s): the
+/// scenarios that fill queues open hundreds of connections at once.
+const TOO_LONG: Duration = Duration::from_secs(120);
 
-/// One thing every transport must do.
+/// One behaviour that every transport must have.
 #[derive(Clone, Copy)]
 #[non_exhaustive]
 pub struct Scenario {
-    /// A sentence about what holds, `with_underscores`.
+    /// The behaviour as a sentence, `with_underscores`.
     pub name: &'static str,
-    /// Whether it is about bytes that are no messages, which not every transport can carry.
+    /// Whether it uses bytes that are not messages, which not every transport can carry.
     pub needs_text: bool,
-    /// Whether it needs requests to arrive in the order they were sent, and answers in the order they
-    /// were given. Over HTTP each travels by itself, and none need.
+    /// Whether it needs requests to arrive in the order they were sent, and responses likewise. Over HTTP each is
+    /// sent separately, and the order is not guaranteed.
     pub needs_order: bool,
-    /// Whether it needs a server whose end is the end of the link. Over Streamable HTTP there are only
-    /// exchanges, and one that breaks off costs one request.
+    /// Whether it needs the link to end with the server. Over Streamable HTTP there are only exchanges, and a broken
+    /// one fails only its request.
     pub needs_channel: bool,
     play: Play,
 }
@@ -100,7 +103,7 @@ impl Scenario {
         self
     }
 
-    /// Plays the scenario over fresh links from `connect`.
+    /// Runs the scenario over new links from `connect`.
     pub async fn run(&self, connect: &dyn Connect) -> Result<(), Violation> {
         match tokio::time::timeout(TOO_LONG, (self.play)(connect)).await {
             Ok(Ok(())) => Ok(()),
@@ -116,7 +119,7 @@ impl fmt::Debug for Scenario {
     }
 }
 
-/// What a transport did that it must not do.
+/// A violation of the required behaviour.
 #[derive(Clone, Debug)]
 pub struct Violation(String);
 

@@ -1,26 +1,25 @@
-//! Where a server is, and how to name it without giving anything away.
+//! The URL of a WebSocket server.
 
 use std::fmt;
 
-use tokio_tungstenite::tungstenite::http::Uri;
+use http::{
+    Uri,
+    uri::{PathAndQuery, Scheme},
+};
 
 use crate::error::ConnectError;
 
-/// A `ws:` or `wss:` URL, taken apart. Shown without what may be secret: the query.
+/// A `ws:` or `wss:` URL. Displayed without its query, which may be secret.
 #[derive(Clone, PartialEq, Eq)]
 pub(super) struct Address {
-    pub(super) is_secure: bool,
-    /// A name or an IP address, without the brackets of version 6.
-    pub(super) host: String,
-    pub(super) port: u16,
-    /// Host and port as they were given, for the `Host` header.
-    pub(super) authority: String,
-    /// What to ask for: path and query.
-    pub(super) target: String,
-    path: String,
+    /// The same URL with the HTTP scheme of the upgrade.
+    pub(super) uri: Uri,
+    shown: String,
 }
 
 impl Address {
+    /// Parses a URL.
+    ///
     /// # Errors
     /// [`ConnectError::InvalidOptions`], which does not quote the URL.
     pub(super) fn parse(url: &str) -> Result<Self, ConnectError> {
@@ -29,43 +28,38 @@ impl Address {
             ConnectError::InvalidOptions(text)
         };
         let uri: Uri = url.parse().map_err(|_| invalid("is none"))?;
-        let is_secure = match uri.scheme_str() {
-            Some(scheme) if scheme.eq_ignore_ascii_case("ws") => false,
-            Some(scheme) if scheme.eq_ignore_ascii_case("wss") => true,
+        let (name, scheme) = match uri.scheme_str() {
+            Some(scheme) if scheme.eq_ignore_ascii_case("ws") => ("ws", Scheme::HTTP),
+            Some(scheme) if scheme.eq_ignore_ascii_case("wss") => ("wss", Scheme::HTTPS),
             _ => return Err(invalid("must start with `ws://` or `wss://`")),
         };
         let authority = uri.authority().ok_or_else(|| invalid("names no host"))?;
         if authority.as_str().contains('@') {
             return Err(invalid("holds credentials; they belong into a header"));
         }
-        let host = authority.host().trim_start_matches('[').trim_end_matches(']');
-        if host.is_empty() {
+        if authority.host().trim_matches(['[', ']']).is_empty() {
             return Err(invalid("names no host"));
         }
-        let port = match authority.port() {
-            Some(port) => port.as_u16(),
-            // A port that is no number is none at all to the parser.
-            None if authority.as_str().len() > authority.host().len() => {
-                return Err(invalid("has a port that is none"));
-            }
-            None if is_secure => 443,
-            None => 80,
+        // The parser ignores a port that is not a number.
+        if authority.port().is_none() && authority.as_str().len() > authority.host().len() {
+            return Err(invalid("has a port that is none"));
+        }
+        let shown = format!("{name}://{authority}{}", uri.path());
+        let target = match uri.path_and_query().map_or("/", PathAndQuery::as_str) {
+            query if query.starts_with('?') => format!("/{query}"),
+            target => target.to_owned(),
         };
-        Ok(Self {
-            is_secure,
-            host: host.to_owned(),
-            port,
-            authority: authority.as_str().to_owned(),
-            target: uri.path_and_query().map_or("/", |target| target.as_str()).to_owned(),
-            path: uri.path().to_owned(),
-        })
+        let mut parts = uri.into_parts();
+        parts.scheme = Some(scheme);
+        parts.path_and_query = Some(target.parse().map_err(|_| invalid("is none"))?);
+        let uri = Uri::from_parts(parts).map_err(|_| invalid("is none"))?;
+        Ok(Self { uri, shown })
     }
 }
 
 impl fmt::Display for Address {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let scheme = if self.is_secure { "wss" } else { "ws" };
-        write!(f, "{scheme}://{}{}", self.authority, self.path)
+        f.write_str(&self.shown)
     }
 }
 
@@ -82,20 +76,17 @@ mod tests {
 
     #[test]
     fn the_parts_of_a_url_are_told_apart_and_the_query_is_not_shown() {
+        let upgraded = |url| Address::parse(url).expect("a URL").uri.to_string();
         let address = Address::parse("wss://example.com:8443/a/b?token=s3cret").expect("a URL");
-        assert!(address.is_secure);
-        assert_eq!((address.host.as_str(), address.port), ("example.com", 8443));
-        assert_eq!(address.target, "/a/b?token=s3cret");
+        assert_eq!(address.uri, "https://example.com:8443/a/b?token=s3cret");
         assert_eq!(address.to_string(), "wss://example.com:8443/a/b");
-
-        let address = Address::parse("ws://[::1]").expect("a URL");
-        assert_eq!((address.host.as_str(), address.port), ("::1", 80));
-        assert_eq!((address.authority.as_str(), address.target.as_str()), ("[::1]", "/"));
-        assert_eq!(Address::parse("WSS://a/").expect("a URL").port, 443);
+        assert_eq!(upgraded("ws://[::1]"), "http://[::1]/");
+        assert_eq!(upgraded("ws://a?b"), "http://a/?b");
+        assert_eq!(upgraded("WSS://a/"), "https://a/");
     }
 
     #[test]
-    fn what_is_no_url_is_not_quoted() {
+    fn invalid_url_is_not_quoted() {
         let prefix = "the URL of the WebSocket server";
         assert_eq!(problem("ws://s3cret host/"), format!("{prefix} is none"));
         assert_eq!(problem("/s3cret"), format!("{prefix} must start with `ws://` or `wss://`"));

@@ -1,20 +1,20 @@
-//! Targets for the fuzzer: frames and addresses.
-#![expect(clippy::missing_panics_doc, reason = "panicking is what they are for")]
+//! Fuzz targets for frames and URLs.
+#![expect(clippy::missing_panics_doc, reason = "fuzz targets report by panicking")]
 
 use std::io::Cursor;
 
 use bytes::BytesMut;
-use mcp_jsonrpc::Line;
+use mcp_jsonrpc::wire::Line;
 use tokio_tungstenite::tungstenite::protocol::frame::FrameHeader;
 
 use super::{
     address::Address,
-    frames::{Broken, FrameReader, Received},
-    masks::{Kind, Masks},
+    frame_reader::{Broken, FrameReader, Received},
+    frame_writer::{FrameWriter, Kind},
 };
 
-/// Any bytes after an upgrade: pieces make no difference, no message is over the limit, and what we
-/// write ourselves is read as it was meant.
+/// Bytes after an upgrade: chunk boundaries do not change the result, no message is over the limit, and our frames
+/// survive a round trip.
 pub fn frames(data: &[u8]) {
     let Some((&[limit, cut], wire)) = data.split_first_chunk() else { return };
     let limit = usize::from(limit);
@@ -28,7 +28,7 @@ pub fn frames(data: &[u8]) {
                 assert!(*length > limit && head.len() <= *length && tail.len() <= *length);
             }
             Received::Ping(payload) => assert!(payload.len() <= 125),
-            Received::Close(goodbye) => assert!(!goodbye.text.contains(char::is_control)),
+            Received::Close(goodbye) => assert!(!goodbye.text.contains(mcp_safe::text::is_hidden)),
             Received::Pong => {}
         }
     }
@@ -58,7 +58,7 @@ fn received<'a>(
 
 fn written(payload: &[u8]) {
     let mut wire = Vec::new();
-    Masks::new().write(&mut wire, Kind::Text, payload).expect("random numbers");
+    FrameWriter::new().write(&mut wire, Kind::Text, payload).expect("random numbers");
     let mut cursor = Cursor::new(&wire);
     let (header, length) = FrameHeader::parse(&mut cursor).expect("a frame").expect("a whole one");
     assert_eq!(length, payload.len() as u64);
@@ -68,13 +68,15 @@ fn written(payload: &[u8]) {
     assert!(masked.map(|(byte, mask)| byte ^ mask).eq(payload.iter().copied()));
 }
 
-/// Any URL: the `Host` header and the request line have no room for anything else, and the query is
-/// not shown.
+/// A URL: the `Host` header and the request line cannot be injected into, and the query is not displayed.
 pub(crate) fn address(url: &str) {
     let Ok(address) = Address::parse(url) else { return };
-    for part in [&address.authority, &address.target, &address.host] {
+    let uri = &address.uri;
+    let target = uri.path_and_query().expect("a target").as_str();
+    let authority = uri.authority().expect("an authority").as_str();
+    for part in [authority, target] {
         assert!(part.bytes().all(|byte| byte.is_ascii_graphic() || byte >= 0x80), "{part:?}");
     }
-    assert!(address.target.starts_with('/') || address.target.starts_with('?'));
-    assert!(!address.to_string().contains('?') && !address.authority.contains('@'));
+    assert!(target.starts_with('/') && target.parse::<http::Uri>().is_ok());
+    assert!(!address.to_string().contains('?') && !authority.contains('@'));
 }

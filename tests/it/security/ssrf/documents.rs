@@ -1,4 +1,4 @@
-//! The documents of a login: each names URLs, and each may be the wrong one.
+//! URLs in the metadata documents of a login, each replaced by a forbidden target.
 
 use std::{
     collections::HashMap,
@@ -7,15 +7,18 @@ use std::{
 };
 
 use mcp_auth::{
-    Blocked, Guard, HttpClient, HttpError, HttpRequest, HttpResponse, OAuth, OAuthOptions, OnEvent,
-    Paste, Secret, Vault,
+    OAuth, OAuthOptions, OnEvent, Secret,
+    guard::{Blocked, Guard},
+    http::{HttpClient, HttpError, HttpRequest, HttpResponse},
+    interact::Paste,
+    store::Vault,
 };
 use mcp_transport::BoxFuture;
 use serde_json::{Value, json};
 
 use super::FORBIDDEN;
 
-/// Where names lead. Every other one is on the internet.
+/// The resolver: all names not listed here are on the internet.
 fn addresses(name: &str) -> Vec<IpAddr> {
     let all: &[&str] = match name.trim_matches(['[', ']']) {
         "here.test" => &["127.0.0.1"],
@@ -31,7 +34,7 @@ fn addresses(name: &str) -> Vec<IpAddr> {
     all.iter().map(|address| address.parse().unwrap()).collect()
 }
 
-/// Judges as the real client does, writes down what would be connected to, and answers by the script.
+/// Checks requests as the real client does, records allowed connections, and answers from a script.
 #[derive(Debug, Default)]
 struct Judge {
     answers: HashMap<String, Value>,
@@ -77,7 +80,7 @@ const SERVER: &str = "https://mcp.test/mcp";
 const PRM: &str = "https://mcp.test/.well-known/oauth-protected-resource/mcp";
 const META: &str = "https://as.test/.well-known/oauth-authorization-server";
 
-/// Who names a URL.
+/// The field that names the URL.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Named {
     ResourceMetadata,
@@ -99,7 +102,7 @@ const ALL: [Named; 7] = [
     Named::Login,
 ];
 
-/// A login whose every document is right but for one URL.
+/// A login in which all documents are correct except for one URL.
 fn world(named: Named, target: &str) -> Judge {
     let mut judge = Judge::default();
     let mut server = json!({
@@ -134,7 +137,7 @@ fn world(named: Named, target: &str) -> Judge {
     judge
 }
 
-/// Logs in. What was connected to, and which pages the person was shown.
+/// Logs in. Returns the recorded connections and the URLs shown to the user.
 async fn log_in(judge: Judge) -> (Vec<String>, Vec<String>) {
     let (judge, shown) = (Arc::new(judge), Arc::new(Mutex::new(Vec::new())));
     let vault = Arc::new(Vault::in_memory(OnEvent::default()));
@@ -148,7 +151,7 @@ async fn log_in(judge: Judge) -> (Vec<String>, Vec<String>) {
             Ok(Secret::new(format!("{redirect}?code=c&{}", state.unwrap_or_default())))
         })
     }));
-    // Nobody issues a token in this world.
+    // No token is ever issued in this setup.
     mcp_tests::soon("the login", auth.login(&person)).await.unwrap_err();
     let connected = judge.connected.lock().unwrap().clone();
     let shown = shown.lock().unwrap().clone();
@@ -156,12 +159,12 @@ async fn log_in(judge: Judge) -> (Vec<String>, Vec<String>) {
 }
 
 #[tokio::test]
-async fn no_document_of_a_login_leads_anywhere_it_should_not() {
+async fn login_documents_do_not_lead_to_forbidden_targets() {
     for named in ALL {
         let right = log_in(world(named, "https://third.test/x")).await;
         match named {
             Named::Login => assert!(right.1[0].starts_with("https://third.test/x?"), "{right:?}"),
-            // On the internet and encrypted: that is how logins are.
+            // A public address over TLS, as in every login.
             _ => assert!(
                 right.0.iter().any(|url| url.starts_with("https://third.test/")),
                 "{named:?}: {right:?}"
@@ -173,7 +176,7 @@ async fn no_document_of_a_login_leads_anywhere_it_should_not() {
             let ours = ["https://mcp.test/", "https://as.test/"];
             let strange = connected.iter().find(|url| !ours.iter().any(|us| url.starts_with(us)));
             assert_eq!(strange, None, "{named:?} {target}");
-            // The person's own browser goes where any link may lead it, but to nothing unencrypted.
+            // The user's browser may be sent to any address, but not over plain HTTP.
             let is_page = |page: &&String| named == Named::Login && page.starts_with("https://");
             let is_local = |page: &&String| page.starts_with("http://127.0.0.1:");
             let strange = shown.iter().find(|page| {

@@ -1,4 +1,4 @@
-//! What a server says: where it redirects to, which endpoint it names, and every URL it merely mentions.
+//! URLs that a server sends: redirects, endpoints, and links in results.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use crate::transport::http::{
 };
 
 #[tokio::test]
-async fn no_redirect_of_a_server_leads_to_another_origin() {
+async fn redirects_to_another_origin_are_not_followed() {
     let trap = Trap::set().await;
     let targets = targets(&trap);
     let script = targets.clone();
@@ -42,7 +42,7 @@ async fn no_redirect_of_a_server_leads_to_another_origin() {
 }
 
 #[tokio::test]
-async fn a_user_in_a_redirect_is_not_who_we_are() {
+async fn userinfo_in_a_redirect_is_not_used() {
     let server = Server::start(|exchange| async move {
         if exchange.seen.path == "/mcp" && exchange.word() == "tools/call" {
             let host = exchange.seen.header("host").unwrap().to_owned();
@@ -63,7 +63,7 @@ async fn a_user_in_a_redirect_is_not_who_we_are() {
 }
 
 #[tokio::test]
-async fn no_endpoint_of_an_old_server_is_at_another_origin() {
+async fn sse_endpoint_at_another_origin_is_rejected() {
     let trap = Trap::set().await;
     for target in targets(&trap) {
         let event = format!("event: endpoint\ndata: {target}\n\n");
@@ -98,7 +98,7 @@ async fn no_endpoint_of_an_old_server_is_at_another_origin() {
     assert_eq!(trap.visits().await, 0);
 }
 
-/// A server that puts a URL wherever one fits.
+/// A server that puts a URL in every member that may hold one.
 async fn full_of_links(exchange: Exchange, url: String) -> Done {
     let icons = json!([{ "src": url, "mimeType": "image/png" }]);
     match &*exchange.word() {
@@ -159,7 +159,7 @@ async fn full_of_links(exchange: Exchange, url: String) -> Done {
 }
 
 #[tokio::test]
-async fn nothing_a_server_mentions_is_fetched() {
+async fn urls_in_results_are_not_fetched() {
     let trap = Trap::set().await;
     for target in targets(&trap) {
         let url = target.clone();
@@ -168,7 +168,7 @@ async fn nothing_a_server_mentions_is_fetched() {
         let transport = Transport::Http(Remote::new(&*server.url));
         let mut config = ServerConfig::new("links".parse().unwrap(), transport);
         config.trust = true;
-        bridge.add_server(config);
+        bridge.add_server_as_written(config);
         mcp_tests::soon("the start", bridge.start()).await;
         let resources = mcp_tests::soon("the resources", bridge.resources()).await;
         for resource in &resources {

@@ -1,4 +1,4 @@
-//! Pages that a server sends the user to: never fetched, never opened by us, and shown as a browser reads them.
+//! URL elicitation: the page is not fetched, not opened automatically, and shown as a browser parses it.
 
 use mcp_client::{CallError, Client, ClientOptions, EraChoice};
 use mcp_tests::Host;
@@ -10,9 +10,9 @@ use crate::transport::http::{
     speak::{connect_with, legacy, modern, text, to},
 };
 
-/// Addresses that nobody is sent to. `PORT` is a listener of ours.
+/// URLs that are rejected. `PORT` is a listener of the test.
 const REFUSED: &[&str] = &[
-    // No pages.
+    // Not web pages.
     "",
     "PORT",
     "javascript:alert(1)",
@@ -23,11 +23,11 @@ const REFUSED: &[&str] = &[
     "--help",
     "//127.0.0.1:PORT/x",
     "https:127.0.0.1:PORT",
-    // Not encrypted, and not here.
+    // Not encrypted and not on this machine.
     "http://other.test/x",
     "http://10.0.0.1/x",
     "http://169.254.169.254/latest",
-    // Read in one way by a person and in another by a browser.
+    // Users and browsers read these differently.
     "https://bank.test@127.0.0.1:PORT/x",
     "https://user:password@bank.test/x",
     "https://127.0.0.1:PORT\\@bank.test/x",
@@ -37,7 +37,7 @@ const REFUSED: &[&str] = &[
     "https://%31%32%37.0.0.1:PORT/x",
     "https:///127.0.0.1:PORT/x",
     "https://b\u{430}nk.test/x",
-    // What moves a cursor, hides, or ends a line.
+    // Control characters, invisible characters and line breaks.
     "https://bank.test/\u{1b}[2Jx",
     "https://bank.test/\r\nx: y",
     "https://bank.test/\u{0}",
@@ -46,7 +46,7 @@ const REFUSED: &[&str] = &[
     "\thttps://bank.test/x",
 ];
 
-/// A modern server that wants a page visited before it answers.
+/// A modern server that requires a page to be visited before it answers.
 async fn sends_to(exchange: Exchange, url: String) -> Done {
     let params = exchange.params();
     if exchange.word() != "tools/call" {
@@ -62,7 +62,7 @@ async fn sends_to(exchange: Exchange, url: String) -> Done {
     exchange.result(json!({ "resultType": "input_required", "inputRequests": requests })).await
 }
 
-/// The same of 2025-11-25: an error, and the call again.
+/// The same in 2025-11-25: an error, then the call again.
 async fn sent_before_to(exchange: Exchange, url: String) -> Done {
     if exchange.word() != "tools/call" {
         return legacy(exchange).await;
@@ -81,7 +81,7 @@ async fn call(client: &Client) -> Result<String, CallError> {
 }
 
 #[tokio::test]
-async fn a_page_that_is_none_reaches_no_user_and_no_network() {
+async fn invalid_elicitation_url_is_neither_shown_nor_fetched() {
     let trap = Trap::set().await;
     for url in REFUSED {
         let url = url.replace("PORT", &trap.port.to_string());
@@ -108,7 +108,7 @@ async fn a_page_that_is_none_reaches_no_user_and_no_network() {
 }
 
 #[tokio::test]
-async fn a_page_is_shown_as_it_is_and_fetched_by_nobody() {
+async fn elicitation_url_is_shown_unchanged_and_not_fetched() {
     let trap = Trap::set().await;
     for url in [
         "https://127.0.0.1:PORT/pay?sum=1#now",
@@ -121,7 +121,7 @@ async fn a_page_is_shown_as_it_is_and_fetched_by_nobody() {
         let page = url.clone();
         let server = Server::start(move |exchange| sends_to(exchange, page.clone())).await;
         let client = connected(&server, host.options()).await;
-        // The user says yes, and that is all that the server is told.
+        // The server only learns that the user accepted.
         assert_eq!(call(&client).await.unwrap(), r#"{"action":"accept"}"#);
         assert_eq!(diary.all_asked(), [url]);
     }

@@ -1,6 +1,6 @@
-//! Skills name files by URI. A URI is a word for the server that named it, whatever it looks like.
+//! Skills name files by URI. Such a URI is only ever sent to the server that named it.
 
-use mcp_client::{ClientOptions, ErrorClass, SkillError};
+use mcp_client::{ClientOptions, diagnostics::ErrorClass, skills::SkillError};
 use serde_json::{Value, json};
 
 use super::trap::{Trap, targets};
@@ -10,10 +10,10 @@ use crate::transport::http::{
 };
 
 const TEXT: &str = "---\nname: s\ndescription: d\n---\nSee [this](https://127.0.0.1/x).\n";
-/// Of that, as `sha256sum` has it.
+/// The digest of `TEXT`, from `sha256sum`.
 const DIGEST: &str = "sha256:35538fd0a96caafdcad100615063acde72b328b1af263b82679bf49d91f84dc9";
 
-/// URIs that would do something to whoever took them for more than words.
+/// URIs that would cause harm if they were resolved as URLs or paths.
 fn uris(trap: &Trap) -> Vec<String> {
     let port = trap.port;
     let mut all = targets(trap);
@@ -28,7 +28,7 @@ fn uris(trap: &Trap) -> Vec<String> {
     all
 }
 
-/// A server with one skill, whose files have a URI of somebody's choice.
+/// A server with one skill whose files have the given URI.
 async fn with_skill(exchange: Exchange, uri: String) -> Done {
     match &*exchange.word() {
         "server/discover" => {
@@ -47,7 +47,7 @@ async fn with_skill(exchange: Exchange, uri: String) -> Done {
             exchange.result(json!({ "resultType": "complete", "skills": [skill] })).await
         }
         "resources/read" => {
-            // What comes back says that it is from somewhere else again.
+            // The contents claim yet another URI.
             let contents = json!([{ "uri": "file:///etc/passwd", "text": TEXT }]);
             exchange.result(json!({ "resultType": "complete", "contents": contents })).await
         }
@@ -56,7 +56,7 @@ async fn with_skill(exchange: Exchange, uri: String) -> Done {
 }
 
 #[tokio::test]
-async fn a_skill_is_read_from_its_own_server_whatever_its_uris_name() {
+async fn skill_uris_are_read_from_the_server_that_named_them() {
     let trap = Trap::set().await;
     for uri in uris(&trap) {
         let named = uri.clone();
@@ -66,7 +66,7 @@ async fn a_skill_is_read_from_its_own_server_whatever_its_uris_name() {
         let skill = &listed.items[0];
         let loaded = mcp_tests::soon("the skill", client.load_skill(skill)).await;
         assert_eq!(loaded.unwrap().text(), TEXT, "{uri:?}");
-        // One request, to the place where everything else went, with the URI as a word in it.
+        // One request to the same server, with the URI as a parameter.
         let read = server.only("resources/read");
         let params: &Value = &read.message()["params"];
         assert_eq!((&*read.verb, &*read.path, &params["uri"]), ("POST", "/mcp", &json!(uri)));
@@ -80,7 +80,7 @@ async fn a_skill_is_read_from_its_own_server_whatever_its_uris_name() {
 }
 
 #[tokio::test]
-async fn a_file_that_no_skill_lists_is_not_asked_for() {
+async fn skill_file_not_listed_by_its_server_is_not_requested() {
     let trap = Trap::set().await;
     let server = Server::start(|exchange| with_skill(exchange, "skill://s/SKILL.md".into())).await;
     let client = connect_with(to(&server), ClientOptions::default()).await;

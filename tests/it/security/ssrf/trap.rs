@@ -1,4 +1,4 @@
-//! Whoever is led somewhere arrives there: a listener that nobody has any business with.
+//! A listener that counts connections, as the target of forbidden URLs.
 
 use std::{
     net::SocketAddr,
@@ -9,7 +9,7 @@ use tokio::net::{TcpListener, TcpStream};
 
 use super::FORBIDDEN;
 
-/// A listener that notes whoever comes.
+/// Counts the connections it accepts.
 pub(super) struct Trap {
     pub(super) port: u16,
     visitors: Arc<Mutex<Vec<SocketAddr>>>,
@@ -30,7 +30,7 @@ impl Trap {
         Self { port, visitors, task }
     }
 
-    /// How many came. Whoever was on the way has arrived once we ourselves have.
+    /// The number of connections. Connects once more first, so that earlier connections have been accepted.
     pub(super) async fn visits(self) -> usize {
         let ours = TcpStream::connect(("127.0.0.1", self.port)).await.unwrap();
         let us = ours.local_addr().unwrap();
@@ -45,18 +45,18 @@ impl Trap {
     }
 }
 
-/// As the servers of these tests speak HTTP, the trap is there for both schemes.
+/// The forbidden targets for both schemes, because the servers of these tests use plain HTTP.
 pub(super) fn targets(trap: &Trap) -> Vec<String> {
     let port = trap.port.to_string();
     let secure = FORBIDDEN.iter().map(|target| target.replace("PORT", &port));
     let plain = secure.clone().map(|target| target.replace("https://", "http://"));
     let other = [format!("http://127.0.0.1:{port}/mcp"), format!("//127.0.0.1:{port}/mcp")];
-    // An empty one is this very place, which is no other.
+    // An empty target is the server's own URL and is allowed.
     secure.chain(plain).chain(other).filter(|target| !target.is_empty()).collect()
 }
 
 #[tokio::test]
-async fn a_trap_tells_of_whoever_comes() {
+async fn trap_counts_connections() {
     let trap = Trap::set().await;
     let visitor = TcpStream::connect(("127.0.0.1", trap.port)).await.unwrap();
     assert_eq!(trap.visits().await, 1);

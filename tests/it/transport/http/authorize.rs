@@ -1,4 +1,4 @@
-//! Credentials: on every request, replaced when they are refused, and never shown.
+//! Credentials are sent with every request, replaced when refused, and not shown.
 
 use std::{
     fmt::Write as _,
@@ -8,9 +8,10 @@ use std::{
     },
 };
 
-use mcp_client::{CallError, ClientOptions, Delivery, ErrorClass};
+use mcp_client::{CallError, ClientOptions, Delivery, diagnostics::ErrorClass};
 use mcp_transport::{
-    AuthFailure, Authorize, BoxFuture, Challenge, Credentials, HttpOptions, StaticHeaders, Target,
+    Authorize, BoxFuture, HttpOptions, StaticHeaders,
+    auth::{AuthFailure, Challenge, Credentials, Target},
 };
 use serde_json::json;
 use tracing::{Subscriber, field::Visit, span};
@@ -20,13 +21,13 @@ use super::{
     speak::{call, connect_with, http, legacy, modern, to, try_connect},
 };
 
-/// Keys with numbers. A refused one is replaced, once, by the next.
+/// Numbered keys. A refused key is replaced once by the next.
 #[derive(Default)]
 struct Keys {
     current: AtomicU64,
     asked: Mutex<Vec<String>>,
     challenges: Mutex<Vec<Challenge>>,
-    /// Gives up at this many challenges.
+    /// Gives up after this many challenges.
     patience: Option<usize>,
 }
 
@@ -67,7 +68,7 @@ fn with(server: &Server, keys: &Arc<Keys>) -> HttpOptions {
 }
 
 #[tokio::test]
-async fn every_kind_of_request_carries_them() {
+async fn every_kind_of_request_carries_credentials() {
     let server = Server::start(legacy).await;
     let keys = Arc::new(Keys::default());
     let client = connect_with(with(&server, &keys), ClientOptions::default()).await;
@@ -84,7 +85,7 @@ async fn every_kind_of_request_carries_them() {
     assert_eq!(asked.len(), server.seen().len());
 }
 
-/// Refuses the first `refused` keys, with a challenge.
+/// Refuses the first `refused` keys with a challenge.
 async fn picky(refused: u64, status: u16, challenge: &'static str) -> Server {
     Server::start(move |exchange| async move {
         let key = exchange
@@ -100,7 +101,7 @@ async fn picky(refused: u64, status: u16, challenge: &'static str) -> Server {
 }
 
 #[tokio::test]
-async fn a_challenge_is_read_and_the_next_key_is_tried() {
+async fn challenged_request_is_retried_with_the_next_key() {
     let challenge = "WWW-Authenticate: Basic realm=\"a, b\"\r\n\
         www-authenticate: Bearer resource_metadata=\"https://x.test/.well-known\", scope=\"files:read  files:write\", error=invalid_token\r\n\
         DPoP-Nonce: n0nce\r\n";
@@ -111,7 +112,7 @@ async fn a_challenge_is_read_and_the_next_key_is_tried() {
     let sent: Vec<_> =
         server.seen().iter().map(|seen| seen.header("authorization").unwrap().to_owned()).collect();
     assert_eq!(sent, ["Bearer s3cret-0", "Bearer s3cret-1", "Bearer s3cret-1"]);
-    // What belonged to the refused ones is gone with them.
+    // Headers of the refused credentials are not sent with the new ones.
     assert_eq!(server.seen()[1].header("x-only-first"), None);
     assert_eq!(server.seen()[0].body, server.seen()[1].body);
     let [challenge] = &keys.challenges.lock().unwrap()[..] else { panic!("asked once") };
@@ -125,16 +126,16 @@ async fn a_challenge_is_read_and_the_next_key_is_tried() {
     assert_eq!(challenge.param("error"), Some("invalid_token"));
     assert_eq!(challenge.dpop_nonce.as_deref(), Some("n0nce"));
     assert_eq!(client.diagnostics().challenge.as_deref(), Some(challenge));
-    // The connection was good for all of them.
+    // One connection served all of them.
     assert_eq!(server.accepted(), 1);
 }
 
 #[tokio::test]
-async fn many_refused_at_once_replace_a_key_once() {
+async fn concurrent_refusals_replace_a_key_once() {
     let server = picky(1, 401, "").await;
     let keys = Arc::new(Keys::default());
     let client = connect_with(with(&server, &keys), ClientOptions::default()).await;
-    // It is worth nothing from now on.
+    // The key is invalid from now on.
     keys.current.store(0, Ordering::SeqCst);
     let calls = (0..10).map(|_| call(&client, "echo"));
     let results = futures::future::join_all(calls).await;
@@ -144,15 +145,16 @@ async fn many_refused_at_once_replace_a_key_once() {
 }
 
 #[tokio::test]
-async fn who_is_refused_again_and_again_is_refused() {
+async fn refused_replacement_credentials_end_the_request() {
     let server = picky(u64::MAX, 401, "WWW-Authenticate: Bearer\r\n").await;
     let keys = Arc::new(Keys::default());
     let error = try_connect(with(&server, &keys), ClientOptions::default()).await.unwrap_err();
     assert_eq!(error.class(), ErrorClass::Auth);
-    assert!(error.to_string().contains("the server wants a login (status 401)"), "{error}");
-    assert_eq!(server.seen().len(), 4);
+    assert!(error.to_string().contains("refused the new credentials too (status 401)"), "{error}");
+    assert_eq!(server.seen().len(), 2);
+    assert_eq!(keys.challenges.lock().unwrap().len(), 1, "one renewal");
 
-    // Sooner, if the authoriser has nothing better.
+    // Earlier if the authorizer has no other credentials.
     let server = picky(u64::MAX, 401, "").await;
     let keys = Arc::new(Keys { patience: Some(1), ..Keys::default() });
     let error = try_connect(with(&server, &keys), ClientOptions::default()).await.unwrap_err();
@@ -162,7 +164,25 @@ async fn who_is_refused_again_and_again_is_refused() {
 }
 
 #[tokio::test]
-async fn a_wider_scope_is_asked_for() {
+async fn nonce_login_and_scope_challenges_are_counted_separately() {
+    let nonce = "WWW-Authenticate: DPoP error=\"use_dpop_nonce\"\r\nDPoP-Nonce: n\r\n";
+    let scope = "WWW-Authenticate: DPoP error=\"insufficient_scope\", scope=\"admin\"\r\n";
+    let server = Server::start(move |exchange| async move {
+        match exchange.seen.header("authorization") {
+            Some("Bearer s3cret-0") => exchange.answer(401, nonce, b"").await,
+            Some("Bearer s3cret-1") => exchange.answer(401, "", b"").await,
+            Some("Bearer s3cret-2") => exchange.answer(403, scope, b"").await,
+            _ => modern(exchange).await,
+        }
+    })
+    .await;
+    let keys = Arc::new(Keys::default());
+    connect_with(with(&server, &keys), ClientOptions::default()).await;
+    assert_eq!(keys.challenges.lock().unwrap().len(), 3);
+}
+
+#[tokio::test]
+async fn insufficient_scope_requests_a_wider_one() {
     let challenge = "WWW-Authenticate: Bearer error=\"insufficient_scope\", scope=\"admin\"\r\n";
     let server = Server::start(move |exchange| async move {
         let first = exchange.seen.header("authorization") == Some("Bearer s3cret-0");
@@ -180,7 +200,7 @@ async fn a_wider_scope_is_asked_for() {
 }
 
 #[tokio::test]
-async fn without_anybody_to_ask_a_refusal_says_whose_move_it_is() {
+async fn refusal_without_an_authorizer_has_a_class() {
     for (status, head, class, says) in [
         (401, "", ErrorClass::Auth, "the server wants a login (status 401)"),
         (
@@ -220,7 +240,7 @@ impl Authorize for Broken {
 }
 
 #[tokio::test]
-async fn without_credentials_nothing_is_asked() {
+async fn request_is_not_sent_when_credentials_fail() {
     let server = Server::start(modern).await;
     for (failure, class) in [
         (AuthFailure::needs_user("log in first"), ErrorClass::Auth),
@@ -241,7 +261,7 @@ async fn without_credentials_nothing_is_asked() {
 }
 
 #[tokio::test]
-async fn a_user_in_the_url_is_a_credential_and_leaves_the_url() {
+async fn userinfo_in_the_url_becomes_a_credential() {
     let server = Server::start(modern).await;
     let url = server.url.replace("http://", "http://ada:s3cret%21@");
     let mut options = HttpOptions::new(&url);
@@ -250,14 +270,14 @@ async fn a_user_in_the_url_is_a_credential_and_leaves_the_url() {
     let seen = server.only("tools/call");
     assert_eq!(seen.header("authorization"), Some("Basic YWRhOnMzY3JldCE="));
     assert!(!seen.header("host").unwrap().contains('@'));
-    // What is given as a header wins.
+    // A configured header takes precedence.
     options.headers.push(("Authorization".into(), "Bearer other".into()));
     connect_with(options, ClientOptions::default()).await;
     assert_eq!(server.seen().last().unwrap().header("authorization"), Some("Bearer other"));
 }
 
 #[tokio::test]
-async fn configured_headers_go_along_and_do_not_replace_ours() {
+async fn configured_headers_are_sent_and_do_not_replace_protocol_headers() {
     let server = Server::start(legacy).await;
     let mut options = to(&server);
     options.headers = [
@@ -284,7 +304,7 @@ async fn configured_headers_go_along_and_do_not_replace_ours() {
     assert_eq!(all("user-agent"), ["me"]);
 }
 
-/// Everything anybody logs, as text.
+/// All log output as text.
 #[derive(Clone, Default)]
 struct Everything(Arc<Mutex<String>>);
 
@@ -318,7 +338,7 @@ impl Subscriber for Everything {
 }
 
 #[tokio::test]
-async fn nothing_that_is_shown_or_logged_holds_a_secret() {
+async fn secrets_are_not_shown_or_logged() {
     let everything = Everything::default();
     let logging = tracing::subscriber::set_default(everything.clone());
     let mut shown = String::new();

@@ -1,9 +1,11 @@
-//! What servers should not send: a clear error for that one request, and everything else goes on.
+//! Invalid responses: each fails its own request with a clear error and no other.
 
 use std::{sync::Arc, time::Duration};
 
-use mcp_client::{CallError, Client, ClientOptions, Delivery, ErrorClass};
-use mcp_jsonrpc::Noise;
+use mcp_client::{
+    CallError, Client, ClientOptions, Delivery, diagnostics::ErrorClass, rpc::Failure,
+};
+use mcp_jsonrpc::UnmatchedMessages;
 use mcp_transport::HttpOptions;
 use serde_json::json;
 
@@ -16,7 +18,7 @@ const EVENTS: &str =
     "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n";
 pub(super) const JSON: &str = "content-type: application/json\r\n";
 
-/// A modern server whose tool `bad` is `bad`, and whose other tools are fine.
+/// A modern server whose tool `bad` runs `bad`; its other tools work.
 pub(super) async fn with_a_bad_tool<F>(
     bad: impl Fn(Exchange) -> F + Send + Sync + 'static,
 ) -> Server
@@ -44,7 +46,7 @@ pub(super) fn options(server: &Server) -> HttpOptions {
     options
 }
 
-/// Calls the bad tool: an error for it, and none for anybody else, before, meanwhile and after.
+/// Calls the bad tool, and checks that other calls before, during and after it succeed.
 pub(super) async fn fails_alone(server: &Server) -> CallError {
     fails_alone_with(options(server)).await.0
 }
@@ -63,7 +65,7 @@ pub(super) fn verdict(error: &CallError) -> (Delivery, ErrorClass) {
 }
 
 #[tokio::test]
-async fn an_endless_header() {
+async fn endless_header_fails_only_its_own_call() {
     let server = with_a_bad_tool(|exchange| async move {
         let mut head = b"HTTP/1.1 200 OK\r\nx-long: ".to_vec();
         head.resize(8 << 20, b'x');
@@ -76,7 +78,7 @@ async fn an_endless_header() {
 }
 
 #[tokio::test]
-async fn endlessly_many_headers() {
+async fn endless_number_of_headers_fails_only_its_own_call() {
     let server = with_a_bad_tool(|exchange| async move {
         let mut head = b"HTTP/1.1 200 OK\r\n".to_vec();
         (0..100_000).for_each(|n| head.extend_from_slice(format!("x-{n}: y\r\n").as_bytes()));
@@ -88,7 +90,7 @@ async fn endlessly_many_headers() {
 }
 
 #[tokio::test]
-async fn an_endless_event() {
+async fn endless_event_fails_only_its_own_call() {
     let server = with_a_bad_tool(|exchange| async move {
         let id = exchange.id();
         let mut events = exchange.events().await;
@@ -101,16 +103,25 @@ async fn an_endless_event() {
     })
     .await;
     let (error, client) = fails_alone_with(options(&server)).await;
-    assert!(matches!(error, CallError::TooLarge { size: 1_000_000.., limit: 65_536 }), "{error}");
+    assert!(
+        matches!(
+            error,
+            CallError::Failed {
+                failure: Failure::TooLarge { size: 1_000_000.., limit: 65_536 },
+                ..
+            }
+        ),
+        "{error}"
+    );
     assert_eq!(client.diagnostics().too_large, 1);
 }
 
 #[tokio::test]
-async fn an_event_that_never_ends_at_all() {
+async fn unterminated_event_fails_only_its_own_call() {
     let server = with_a_bad_tool(|exchange| async move {
         let mut events = exchange.events().await;
         events.text("data: ").await;
-        // Until the client has had enough.
+        // Until the client disconnects.
         while events.text(&"x".repeat(10_000)).await {}
         events.cut()
     })
@@ -119,13 +130,13 @@ async fn an_event_that_never_ends_at_all() {
     let mut limits = mcp_client::CallOptions::default();
     limits.idle_timeout = Some(Duration::from_millis(200));
     let error = client.call_tool("bad", &()).with(limits).await.unwrap_err();
-    assert!(matches!(error, CallError::TimedOut { .. }), "{error}");
+    assert!(matches!(error, CallError::Failed { failure: Failure::TimedOut(_), .. }), "{error}");
     assert_eq!(call(&client, "echo").await.unwrap(), "hello");
 }
 
-/// Something too large that is not the answer costs only itself.
+/// An oversized message that is not the response does not fail the call.
 #[tokio::test]
-async fn a_notification_over_the_limit_is_not_taken_for_the_answer() {
+async fn oversized_notification_is_not_taken_for_the_response() {
     let server = with_a_bad_tool(|exchange| async move {
         let id = exchange.id();
         let note = json!({ "jsonrpc": "2.0", "method": "x/large", "params": { "x": "x".repeat(100_000) } });
@@ -137,11 +148,11 @@ async fn a_notification_over_the_limit_is_not_taken_for_the_answer() {
     let client = connect_with(options(&server), ClientOptions::default()).await;
     assert_eq!(call(&client, "bad").await.unwrap(), "after all");
     assert_eq!(client.diagnostics().too_large, 1);
-    assert_eq!(client.diagnostics().noise, Noise::default());
+    assert_eq!(client.diagnostics().noise, UnmatchedMessages::default());
 }
 
 #[tokio::test]
-async fn an_answer_over_the_limit_whose_id_is_lost_is_still_too_large() {
+async fn oversized_response_without_its_id_is_reported_as_too_large() {
     let server = with_a_bad_tool(|exchange| async move {
         let id = exchange.id();
         let filler = "x".repeat(100_000);
@@ -151,27 +162,36 @@ async fn an_answer_over_the_limit_whose_id_is_lost_is_still_too_large() {
     })
     .await;
     let error = fails_alone(&server).await;
-    assert!(matches!(error, CallError::TooLarge { limit: 65_536, .. }), "{error}");
+    assert!(
+        matches!(error, CallError::Failed { failure: Failure::TooLarge { limit: 65_536, .. }, .. }),
+        "{error}"
+    );
 }
 
 #[tokio::test]
-async fn a_body_over_the_limit_by_its_own_account() {
+async fn body_with_an_oversized_content_length_is_rejected() {
     let server = with_a_bad_tool(|exchange| async move {
-        // It is not even read.
+        // The body is not read.
         let head = format!("HTTP/1.1 200 OK\r\n{JSON}content-length: 99999999999\r\n\r\n");
         exchange.stall(head.as_bytes()).await
     })
     .await;
     let (error, client) = fails_alone_with(options(&server)).await;
     assert!(
-        matches!(error, CallError::TooLarge { size: 99_999_999_999, limit: 65_536 }),
+        matches!(
+            error,
+            CallError::Failed {
+                failure: Failure::TooLarge { size: 99_999_999_999, limit: 65_536 },
+                ..
+            }
+        ),
         "{error}"
     );
     assert_eq!(client.diagnostics().too_large, 1);
 }
 
 #[tokio::test]
-async fn a_body_over_the_limit_in_pieces() {
+async fn oversized_chunked_body_is_rejected() {
     for (pieces, size) in [(1, 70_000), (50, 10_000)] {
         let server = with_a_bad_tool(move |exchange| async move {
             let head = format!("HTTP/1.1 200 OK\r\n{JSON}transfer-encoding: chunked\r\n\r\n");
@@ -185,12 +205,18 @@ async fn a_body_over_the_limit_in_pieces() {
         })
         .await;
         let error = fails_alone(&server).await;
-        assert!(matches!(error, CallError::TooLarge { limit: 65_536, .. }), "{pieces}: {error}");
+        assert!(
+            matches!(
+                error,
+                CallError::Failed { failure: Failure::TooLarge { limit: 65_536, .. }, .. }
+            ),
+            "{pieces}: {error}"
+        );
     }
 }
 
 #[tokio::test]
-async fn a_single_piece_over_the_limit() {
+async fn oversized_single_chunk_is_rejected() {
     let server = with_a_bad_tool(|exchange| async move {
         let long = answer(&exchange.id(), &text(&"x".repeat(4_000))).to_string();
         let head = format!("HTTP/1.1 200 OK\r\n{JSON}transfer-encoding: chunked\r\n\r\n");
@@ -200,14 +226,20 @@ async fn a_single_piece_over_the_limit() {
     let mut options = options(&server);
     options.max_message = 2_000;
     let (error, _) = fails_alone_with(options).await;
-    assert!(matches!(error, CallError::TooLarge { size: 4_000.., limit: 2_000 }), "{error}");
+    assert!(
+        matches!(
+            error,
+            CallError::Failed { failure: Failure::TooLarge { size: 4_000.., limit: 2_000 }, .. }
+        ),
+        "{error}"
+    );
 }
 
 #[tokio::test]
-async fn a_half_closed_stream() {
+async fn truncated_response_fails_only_its_own_call() {
     let half = format!("{EVENTS}ff\r\ndata: {{\"jsonrpc\"");
     let cases = [
-        // In the middle of a chunk, of a body, of a head, and before anything.
+        // In the middle of a chunk, of a body, of a head, and before the first byte.
         half,
         format!("HTTP/1.1 200 OK\r\n{JSON}content-length: 100\r\n\r\n{{\"json"),
         "HTTP/1.1 200 OK\r\ncontent-ty".to_owned(),
@@ -224,13 +256,13 @@ async fn a_half_closed_stream() {
         assert_eq!(verdict(&error), (Delivery::Unknown, ErrorClass::Transient), "{shown}: {error}");
         let words = error.to_string();
         assert!(words.starts_with("lost the connection to http://127.0.0.1:"), "{words}");
-        // Not the words of whatever library noticed first.
+        // Our message, not that of an HTTP library.
         assert!(words.ends_with(": the server hung up before its answer was complete"), "{words}");
     }
 }
 
 #[tokio::test]
-async fn a_stream_that_ends_in_good_order_without_an_answer() {
+async fn stream_that_ends_without_a_response_fails_only_its_own_call() {
     let server =
         with_a_bad_tool(
             |exchange| async move { exchange.events().await.end_with(": sorry\n\n").await },
@@ -242,7 +274,7 @@ async fn a_stream_that_ends_in_good_order_without_an_answer() {
 }
 
 #[tokio::test]
-async fn a_wrong_content_type_and_html_on_200() {
+async fn unexpected_content_type_is_reported() {
     for (head, says) in [
         ("content-type: text/plain\r\n", "of type text/plain"),
         ("content-type: text/html; charset=utf-8\r\n", "of type text/html"),
@@ -262,15 +294,15 @@ async fn a_wrong_content_type_and_html_on_200() {
             continue;
         }
         assert_eq!(verdict(&error), (Delivery::Unknown, ErrorClass::Permanent));
-        let expected = format!("the server answered with a body {says}, which is no MCP");
+        let expected = format!("the server answered with a body {says}, which is not MCP");
         assert_eq!(error.to_string(), expected);
     }
 }
 
 #[tokio::test]
-async fn an_answer_for_another_id() {
+async fn response_with_another_id_fails_only_its_own_call() {
     let server = with_a_bad_tool(|exchange| async move {
-        exchange.json(200, answer(&json!(999_999), &text("for somebody else"))).await
+        exchange.json(200, answer(&json!(999_999), &text("for another id"))).await
     })
     .await;
     let (error, client) = fails_alone_with(options(&server)).await;
@@ -280,7 +312,7 @@ async fn an_answer_for_another_id() {
 }
 
 #[tokio::test]
-async fn two_answers() {
+async fn second_response_is_ignored() {
     let server = with_a_bad_tool(|exchange| async move {
         let id = exchange.id();
         let (first, second) = (answer(&id, &text("first")), answer(&id, &text("second")));
@@ -294,7 +326,7 @@ async fn two_answers() {
 }
 
 #[tokio::test]
-async fn an_answer_without_an_id_is_the_one_to_this_request() {
+async fn response_without_an_id_belongs_to_its_request() {
     for id in ["", r#""id":null,"#] {
         let server = with_a_bad_tool(move |exchange| async move {
             let body = format!(
@@ -304,12 +336,15 @@ async fn an_answer_without_an_id_is_the_one_to_this_request() {
         })
         .await;
         let error = fails_alone(&server).await;
-        assert!(matches!(&error, CallError::Rejected(error) if error.code == -32700), "{error}");
+        assert!(
+            matches!(&error, CallError::Failed { failure: Failure::Rejected(error), .. } if error.code == -32700),
+            "{error}"
+        );
     }
 }
 
 #[tokio::test]
-async fn a_gzip_bomb_is_not_opened() {
+async fn gzip_body_is_not_decompressed() {
     for encoding in ["gzip", "br", "deflate", "zstd", "identity, gzip"] {
         let server = with_a_bad_tool(move |exchange| async move {
             assert_eq!(exchange.seen.header("accept-encoding"), None);
@@ -324,7 +359,7 @@ async fn a_gzip_bomb_is_not_opened() {
 }
 
 #[tokio::test]
-async fn nonsense_inside_a_stream_is_counted_and_the_answer_still_comes() {
+async fn invalid_events_are_counted_and_the_response_arrives() {
     let server = with_a_bad_tool(|exchange| async move {
         let id = exchange.id();
         let mut events = exchange.events().await;
@@ -349,7 +384,7 @@ async fn nonsense_inside_a_stream_is_counted_and_the_answer_still_comes() {
 }
 
 #[tokio::test]
-async fn an_answer_is_there_before_its_stream_ends_and_the_rest_is_given_a_moment() {
+async fn response_is_returned_before_its_stream_ends() {
     let (gone, mut went) = tokio::sync::mpsc::unbounded_channel();
     let server = with_a_bad_tool(move |exchange| {
         let gone = gone.clone();
@@ -357,7 +392,7 @@ async fn an_answer_is_there_before_its_stream_ends_and_the_rest_is_given_a_momen
             let id = exchange.id();
             let mut events = exchange.events().await;
             events.message(&answer(&id, &text("at once"))).await;
-            // It has nothing to say, and says so for ever.
+            // Comments without an end.
             while events.text(": still here\n\n").await {
                 tokio::time::sleep(Duration::from_millis(100)).await;
             }

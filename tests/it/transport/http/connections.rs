@@ -1,4 +1,4 @@
-//! Connections: used again, secured, through sockets and proxies.
+//! Connection reuse, TLS, Unix sockets and proxies.
 
 use std::{
     process::Stdio,
@@ -9,8 +9,11 @@ use std::{
 };
 
 use bytes::Bytes;
-use mcp_client::{Client, ClientOptions, ErrorClass, HandshakeError};
-use mcp_transport::{Http, HttpClient, HttpClientOptions, HttpOptions, StaticHeaders, TlsIdentity};
+use mcp_client::{Client, ClientOptions, HandshakeError, diagnostics::ErrorClass};
+use mcp_transport::{
+    Http, HttpClient, HttpOptions, StaticHeaders,
+    net::{HttpClientOptions, TlsIdentity},
+};
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
 use rustls::{
     RootCertStore, ServerConfig,
@@ -28,7 +31,7 @@ use super::{
 use crate::client::support::{Host, soon};
 
 #[tokio::test]
-async fn a_hundred_calls_share_a_connection() {
+async fn hundred_calls_share_a_connection() {
     for as_events in [false, true] {
         let server = Server::start(move |exchange| async move {
             if !as_events || exchange.word() != "tools/call" {
@@ -51,7 +54,7 @@ async fn a_hundred_calls_share_a_connection() {
     }
 }
 
-/// However a server says that it has nothing to say.
+/// For every form of acknowledgement.
 #[tokio::test]
 async fn notifications_share_a_connection_too() {
     for ack in [
@@ -73,13 +76,13 @@ async fn notifications_share_a_connection_too() {
         (0..50).for_each(|_| client.roots_changed());
         assert_eq!(call(&client, "echo").await.unwrap(), "hello");
         assert_eq!(server.all("notifications/roots/list_changed").len(), 50);
-        // The question for the stream goes along with the first of them.
+        // The GET for the stream is sent along with the first of them.
         assert!(server.accepted() <= 2, "{}: {ack}", server.accepted());
     }
 }
 
 #[tokio::test]
-async fn links_of_one_client_share_connections_too() {
+async fn links_of_one_client_share_connections() {
     let server = Server::start(legacy).await;
     let http = super::speak::http(super::speak::to(&server));
     for _ in 0..5 {
@@ -88,18 +91,18 @@ async fn links_of_one_client_share_connections_too() {
         assert_eq!(call(&client, "echo").await.unwrap(), "hello");
         client.close().await;
     }
-    // The question for the stream may go along with another request.
+    // The GET for the stream may be sent along with another request.
     assert!(server.accepted() <= 2, "{}", server.accepted());
 }
 
 #[tokio::test]
-async fn a_connection_the_server_has_closed_costs_nothing() {
+async fn closed_idle_connection_does_not_fail_a_call() {
     let count = Arc::new(AtomicUsize::new(0));
     let server = Server::start(move |exchange| {
         let last = count.fetch_add(1, Ordering::SeqCst) % 2 == 1;
         async move {
             if last {
-                // Without a word, as after its own timeout.
+                // Closed without notice, as after an idle timeout.
                 let answer = answer(&exchange.id(), &text("hello")).to_string();
                 let head = "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n";
                 return exchange
@@ -119,7 +122,7 @@ async fn a_connection_the_server_has_closed_costs_nothing() {
     }
 }
 
-/// An authority, and somebody it vouches for.
+/// A certificate authority and a certificate that it issued.
 struct Papers {
     authority: String,
     chain: String,
@@ -136,9 +139,9 @@ fn papers() -> Papers {
     Papers { authority: authority.pem(), chain: cert.pem(), key: key.serialize_pem() }
 }
 
-/// A server with these papers, which wants to see those of `clients` where there is one.
+/// A server with these certificates, which requires client certificates of `clients` if given.
 fn acceptor(papers: &Papers, clients: Option<&str>, protocols: &[&[u8]]) -> TlsAcceptor {
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
     let builder = ServerConfig::builder_with_provider(provider.clone())
         .with_safe_default_protocol_versions()
         .unwrap();
@@ -177,7 +180,7 @@ async fn connect_as(
 }
 
 #[tokio::test]
-async fn an_authority_of_ones_own_is_trusted_and_no_other() {
+async fn only_the_configured_authority_is_trusted() {
     let (ours, strangers) = (papers(), papers());
     let server = Server::tls(acceptor(&ours, None, &[]), modern).await;
     let client = connect_as(&trusting(&[&strangers, &ours], None), HttpOptions::new(&server.url))
@@ -189,14 +192,14 @@ async fn an_authority_of_ones_own_is_trusted_and_no_other() {
     options.authorizer = Some(Arc::new(StaticHeaders::bearer("s3cret")));
     let seen = server.seen().len();
     let error = connect_as(&trusting(&[&strangers], None), options).await.unwrap_err();
-    // Waiting does not help.
+    // Retrying does not help.
     assert_eq!(error.class(), ErrorClass::Permanent);
     assert!(error.to_string().contains("certificate"), "{error}");
     assert_eq!(server.seen().len(), seen);
 }
 
 #[tokio::test]
-async fn servers_may_want_to_see_our_papers() {
+async fn client_certificate_is_sent_when_requested() {
     let (theirs, ours, strangers) = (papers(), papers(), papers());
     let server = Server::tls(acceptor(&theirs, Some(&ours.authority), &[]), modern).await;
     let url = || HttpOptions::new(&server.url);
@@ -209,7 +212,7 @@ async fn servers_may_want_to_see_our_papers() {
 }
 
 #[tokio::test]
-async fn a_redirect_to_plain_http_is_not_followed() {
+async fn redirect_to_plain_http_is_not_followed() {
     let ours = papers();
     let plain = Server::start(modern).await;
     let target = plain.url.clone();
@@ -234,9 +237,9 @@ async fn a_redirect_to_plain_http_is_not_followed() {
     assert_eq!(plain.accepted(), 0);
 }
 
-/// HTTP/2 where it is offered: many calls at once, one connection.
+/// HTTP/2 if the server offers it: concurrent calls share one connection.
 #[tokio::test]
-async fn http_2_is_spoken_where_it_is_offered() {
+async fn http_2_is_used_if_offered() {
     let ours = papers();
     let tls = acceptor(&ours, None, &[b"h2"]);
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -287,7 +290,7 @@ async fn answer_h2(
 
 #[cfg(unix)]
 #[tokio::test]
-async fn a_socket_file_may_stand_for_the_host() {
+async fn unix_socket_is_used_in_place_of_the_host() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("mcp.sock");
     let server = Server::unix(&path, modern);
@@ -300,10 +303,10 @@ async fn a_socket_file_may_stand_for_the_host() {
 }
 
 const PROXIED: &str = "http://mcp.test/mcp";
-/// Set in the process whose proxy is the test's.
+/// Set in the child process that uses the test's proxy.
 const INSIDE: &str = "MCP_TESTS_PROXIED";
 
-/// Variables are read once for a process, so this one starts another, which runs the test below.
+/// Proxy variables are read once per process, so this test starts a child that runs the test below.
 #[tokio::test]
 async fn proxies_of_the_environment_are_used() {
     let proxy = Server::start(modern).await;
@@ -324,7 +327,7 @@ async fn proxies_of_the_environment_are_used() {
     assert_eq!((seen.path.as_str(), seen.header("host")), (PROXIED, Some("mcp.test")));
 }
 
-/// The other half of the test above, which notices if this one does nothing.
+/// The child's part of the test above, which fails if this one is not run.
 #[tokio::test]
 async fn within_a_proxied_process() {
     if std::env::var_os(INSIDE).is_none() {

@@ -1,7 +1,6 @@
-//! Which era a server speaks, by what it says to a question only modern ones know (2026-07-28, and §1.5 of our
-//! notes): each row of the table, and what is reported when nothing helps.
+//! Era detection: each possible response to `server/discover`, and the error when no era works.
 
-use mcp_client::{ClientOptions, Era, EraChoice, ErrorClass, HandshakeError};
+use mcp_client::{ClientOptions, EraChoice, HandshakeError, diagnostics::ErrorClass, types::Era};
 use mcp_transport::HttpOptions;
 use serde_json::json;
 
@@ -15,7 +14,7 @@ use super::{
 const HTML: &str = "content-type: text/html\r\n";
 const JSON: &str = "content-type: application/json\r\n";
 
-/// A server that says this to `server/discover`, and knows all about `initialize`.
+/// A server with this response to `server/discover` that also supports `initialize`.
 async fn that_says(status: u16, head: &'static str, body: &'static str) -> Server {
     Server::start(move |exchange| async move {
         match &*exchange.word() {
@@ -27,7 +26,7 @@ async fn that_says(status: u16, head: &'static str, body: &'static str) -> Serve
 }
 
 #[tokio::test]
-async fn what_proves_nothing_modern_leads_to_initialize() {
+async fn inconclusive_discover_response_leads_to_initialize() {
     for (status, head, body) in [
         (400, "", ""),
         (400, HTML, "<h1>Bad Request</h1>"),
@@ -61,7 +60,7 @@ async fn what_proves_nothing_modern_leads_to_initialize() {
 }
 
 #[tokio::test]
-async fn what_says_nothing_about_an_era_is_reported_and_not_remembered() {
+async fn failed_probe_is_reported_and_not_remembered() {
     use ErrorClass::{Auth, Permanent, Transient};
     for (status, head, body, class) in [
         (401, "WWW-Authenticate: Bearer\r\n", "", Auth),
@@ -92,7 +91,7 @@ async fn what_says_nothing_about_an_era_is_reported_and_not_remembered() {
 }
 
 #[tokio::test]
-async fn nobody_at_home_is_no_old_server() {
+async fn unreachable_server_is_not_taken_for_a_legacy_one() {
     let server = Server::start(modern).await;
     let url = server.url.clone();
     drop(server);
@@ -105,7 +104,7 @@ async fn nobody_at_home_is_no_old_server() {
 }
 
 #[tokio::test]
-async fn a_modern_error_is_never_taken_for_an_old_server() {
+async fn modern_error_is_not_taken_for_a_legacy_server() {
     for (status, code) in [(400, -32020), (400, -32021), (200, -32021), (500, -32021)] {
         let server = Server::start(move |exchange| async move {
             exchange.error(status, json!({ "code": code, "message": "modern" })).await
@@ -115,7 +114,7 @@ async fn a_modern_error_is_never_taken_for_an_old_server() {
         assert!(matches!(error, HandshakeError::Rejected { .. }), "{status} {code}: {error}");
         assert_eq!(server.words(), ["server/discover", "server/discover"]);
     }
-    // One that names only older revisions is spoken to in one of those.
+    // A server that names only older revisions gets one of those.
     let server = Server::start(|exchange| async move {
         match &*exchange.word() {
             "server/discover" => {
@@ -130,7 +129,7 @@ async fn a_modern_error_is_never_taken_for_an_old_server() {
 }
 
 #[tokio::test]
-async fn a_choice_is_a_choice() {
+async fn configured_era_is_not_probed() {
     let mut options = ClientOptions::default();
     options.era = EraChoice::Legacy;
     let server = Server::start(legacy).await;
@@ -144,13 +143,13 @@ async fn a_choice_is_a_choice() {
     assert_eq!(server.words(), ["server/discover"]);
 }
 
-/// The other half of a server of 2024-11-05: its stream names an endpoint, and answers `initialize`.
+/// The GET half of a 2024-11-05 server: its stream names an endpoint and answers `initialize`.
 async fn old(exchange: Exchange, refusal: u16) -> Done {
     match (&*exchange.seen.verb, &*exchange.seen.path) {
         ("GET", "/mcp") => {
             let mut events = exchange.events().await;
             events.text("event: endpoint\ndata: /messages?session=1\n\n").await;
-            // The only client, and the first thing it asks.
+            // The only client, and its first request.
             let init = answer(&json!(2), &initialized("2024-11-05"));
             events.message(&init).await;
             events.gone().await
@@ -161,7 +160,7 @@ async fn old(exchange: Exchange, refusal: u16) -> Done {
 }
 
 #[tokio::test]
-async fn a_server_that_refuses_to_initialize_may_be_one_of_2024_11_05() {
+async fn refused_initialize_falls_back_to_2024_11_05() {
     for status in [400, 404, 405, 422] {
         let server = Server::start(move |exchange| old(exchange, status)).await;
         let client = connect(&server).await;
@@ -184,16 +183,16 @@ async fn a_server_that_refuses_to_initialize_may_be_one_of_2024_11_05() {
 }
 
 #[tokio::test]
-async fn where_there_is_no_endpoint_either_the_first_failure_is_reported() {
+async fn first_failure_is_reported_if_the_fallback_fails_too() {
     type Get = fn(Exchange) -> std::pin::Pin<Box<dyn Future<Output = Done> + Send>>;
     let gets: [Get; 6] = [
         |exchange| Box::pin(exchange.status(404)),
         |exchange| Box::pin(exchange.answer(200, HTML, b"<h1>hello</h1>")),
         |exchange| Box::pin(async { exchange.events().await.end().await }),
         |exchange| Box::pin(async { exchange.events().await.end_with("data: {}\n\n").await }),
-        // Silence.
+        // No event at all.
         |exchange| Box::pin(async { exchange.events().await.gone().await }),
-        // Another origin, to which credentials must not go.
+        // Another origin, which must not get credentials.
         |exchange| {
             Box::pin(async {
                 let mut events = exchange.events().await;
@@ -223,7 +222,7 @@ async fn where_there_is_no_endpoint_either_the_first_failure_is_reported() {
 }
 
 #[tokio::test]
-async fn a_failure_that_may_pass_does_not_lead_to_the_old_transport() {
+async fn transient_failure_does_not_fall_back_to_2024_11_05() {
     let server = Server::start(|exchange| async move {
         match &*exchange.word() {
             "server/discover" => exchange.status(400).await,
@@ -238,7 +237,7 @@ async fn a_failure_that_may_pass_does_not_lead_to_the_old_transport() {
 }
 
 #[tokio::test]
-async fn a_modern_server_that_names_its_versions_to_initialize_is_quoted() {
+async fn versions_in_a_refused_initialize_are_quoted() {
     let mut options = ClientOptions::default();
     options.era = EraChoice::Legacy;
     let server = Server::start(|exchange| async move {
@@ -250,6 +249,6 @@ async fn a_modern_server_that_names_its_versions_to_initialize_is_quoted() {
     .await;
     let error = try_connect(to(&server), options).await.unwrap_err();
     assert!(error.to_string().contains("this server speaks 2031-01-01"), "{error}");
-    // It is no server of 2024-11-05 either.
+    // No fallback to 2024-11-05 either.
     assert_eq!(server.words(), ["initialize"]);
 }

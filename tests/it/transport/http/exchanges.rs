@@ -1,9 +1,9 @@
-//! What the parity suite asks of servers with a channel, as it is where there are only exchanges: one that breaks
-//! off fails one request with its verdict, and the rest goes on.
+//! Parity scenarios that need a duplex channel, adapted to transports with one exchange per request: a broken
+//! exchange fails one request, and the others continue.
 
 use std::sync::Arc;
 
-use mcp_client::{Client, ClientOptions, Delivery, ErrorClass};
+use mcp_client::{Client, ClientOptions};
 use mcp_transport::Connect as _;
 use serde_json::json;
 use tokio::sync::Notify;
@@ -15,36 +15,7 @@ use super::{
 use crate::{client::support::soon, transport::host::Host};
 
 #[tokio::test]
-async fn a_server_that_goes_away_and_comes_back_costs_the_calls_in_between() {
-    let server = Server::start(|exchange| async move {
-        match exchange.params()["name"].as_str() {
-            Some("never") => exchange.events().await.gone().await,
-            _ => modern(exchange).await,
-        }
-    })
-    .await;
-    let address = server.url.trim_start_matches("http://").trim_end_matches("/mcp").to_owned();
-    let client = connect(&server).await;
-    let (pending, ()) = tokio::join!(call(&client, "never"), async {
-        server.sees("tools/call", 1).await;
-        drop(server);
-    });
-    let pending = pending.unwrap_err();
-    assert_eq!((pending.delivery(), pending.class()), (Delivery::Unknown, ErrorClass::Transient));
-    let refused = call(&client, "echo").await.unwrap_err();
-    assert_eq!(
-        (refused.delivery(), refused.class()),
-        (Delivery::NotSent, ErrorClass::Transient),
-        "{refused}"
-    );
-    assert!(refused.to_string().starts_with("could not connect to http://"), "{refused}");
-    assert!(!client.is_closed());
-    let _server = Server::at(&address, modern).await;
-    assert_eq!(call(&client, "echo").await.unwrap(), "hello");
-}
-
-#[tokio::test]
-async fn later_calls_may_be_answered_first() {
+async fn calls_may_be_answered_out_of_order() {
     let release = Arc::new(Notify::new());
     let server = Server::start(move |exchange| {
         let release = release.clone();
@@ -74,7 +45,7 @@ async fn later_calls_may_be_answered_first() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_flood_on_one_stream_blocks_nobody_and_loses_nothing() {
+async fn flood_on_one_stream_does_not_block_or_lose_others() {
     const FLOOD: u64 = 4_000;
     let server = Server::start(|exchange| async move {
         if exchange.word() != "flood" {
@@ -90,7 +61,7 @@ async fn a_flood_on_one_stream_blocks_nobody_and_loses_nothing() {
         events.end_with(&format!("data: {}\n\n", answer(&id, &json!({})))).await
     })
     .await;
-    // By hand: nobody reads on until everything has been asked.
+    // Driven by hand, so that reading starts after all requests were sent.
     let mut host = Host::open(&http(to(&server))).await;
     host.ask(0, "flood", &json!({}));
     assert_eq!(host.next().await, "tick");
@@ -113,7 +84,7 @@ async fn a_flood_on_one_stream_blocks_nobody_and_loses_nothing() {
 }
 
 #[tokio::test]
-async fn an_attempt_that_is_given_up_leaves_nothing_behind() {
+async fn abandoned_attempt_leaves_no_connection() {
     let server = Server::start(|exchange| async move { exchange.stall(b"").await }).await;
     let http = http(to(&server));
     let attempt = async { Client::connect(&http, ClientOptions::default()).await };
@@ -122,7 +93,7 @@ async fn an_attempt_that_is_given_up_leaves_nothing_behind() {
         _ = server.sees("server/discover", 1) => true,
     };
     assert!(given_up);
-    // Neither does a link nobody uses.
+    // Nor does an unused link.
     drop(http.connect().await.unwrap());
     assert_eq!(soon("the log", async { server.words() }).await, ["server/discover"]);
 }

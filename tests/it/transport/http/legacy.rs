@@ -1,4 +1,4 @@
-//! The legacy era: a session, and a stream the server may use whenever it likes.
+//! The legacy era: sessions, and the server's own event stream.
 
 use std::{
     sync::{
@@ -8,8 +8,11 @@ use std::{
     time::{Duration, Instant},
 };
 
-use mcp_client::{CallError, ClientOptions, Delivery, Era, ErrorClass, ServerEvent};
-use mcp_transport::CloseReason;
+use mcp_client::{
+    CallError, ClientOptions, Delivery, ServerEvent, diagnostics::ErrorClass, rpc::Failure,
+    types::Era,
+};
+use mcp_transport::diagnostics::CloseReason;
 use serde_json::json;
 
 use super::{
@@ -20,19 +23,19 @@ use super::{
 };
 use crate::client::support::{Host, soon};
 
-/// Waits for whoever is not expected to come.
+/// Gives an unexpected request time to arrive.
 async fn settled() {
     tokio::time::sleep(Duration::from_millis(50)).await;
 }
 
 #[tokio::test]
-async fn a_session_is_named_on_everything_and_ended_on_close() {
+async fn session_id_is_sent_with_every_request_and_deleted_on_close() {
     let server = Server::start(legacy).await;
     let client = connect(&server).await;
     assert_eq!((client.era(), client.server().version.as_str()), (Era::Legacy, LEGACY));
     client.list_tools().await.unwrap();
     assert_eq!(call(&client, "echo").await.unwrap(), "hello");
-    // No server must offer a stream.
+    // Servers need not offer a stream.
     server.sees("GET", 1).await;
     client.ping().await.unwrap();
     let report = client.close().await;
@@ -56,7 +59,7 @@ async fn a_session_is_named_on_everything_and_ended_on_close() {
 }
 
 #[tokio::test]
-async fn the_version_named_is_the_one_agreed_on_and_a_session_is_optional() {
+async fn negotiated_version_is_sent_and_a_session_is_optional() {
     let server = Server::start(|exchange| async move {
         match &*exchange.word() {
             "initialize" => exchange.result(initialized("2025-03-26")).await,
@@ -74,7 +77,7 @@ async fn the_version_named_is_the_one_agreed_on_and_a_session_is_optional() {
 }
 
 #[tokio::test]
-async fn nothing_overtakes_the_word_that_we_are_ready() {
+async fn requests_do_not_overtake_the_initialized_notification() {
     let ready = Arc::new(AtomicBool::new(false));
     let server = Server::start(move |exchange| {
         let ready = ready.clone();
@@ -95,9 +98,9 @@ async fn nothing_overtakes_the_word_that_we_are_ready() {
     assert_eq!(call(&client, "echo").await.unwrap(), "hello");
 }
 
-/// How a server may answer what needs no answer.
+/// Responses that servers may send to a notification.
 #[tokio::test]
-async fn an_acknowledgement_that_never_ends_holds_up_nobody() {
+async fn endless_acknowledgement_does_not_block_requests() {
     for head in [
         "HTTP/1.1 202 Accepted\r\ncontent-length: 5\r\n\r\n",
         "HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\n",
@@ -120,7 +123,7 @@ async fn an_acknowledgement_that_never_ends_holds_up_nobody() {
     }
 }
 
-/// A server with a stream of its own, which says `says` and then waits for the client to go.
+/// A server whose stream sends `says` and then waits for the client to disconnect.
 async fn with_stream(says: &'static str) -> Server {
     Server::start(move |exchange| async move {
         if exchange.seen.verb != "GET" {
@@ -134,7 +137,7 @@ async fn with_stream(says: &'static str) -> Server {
 }
 
 #[tokio::test]
-async fn what_a_server_says_unasked_is_heard_in_order() {
+async fn stream_notifications_arrive_in_order() {
     let changed =
         |what: &str| notification(&format!("notifications/{what}/list_changed"), &json!({}));
     let says = ["tools", "prompts", "resources", "tools"]
@@ -159,7 +162,7 @@ async fn what_a_server_says_unasked_is_heard_in_order() {
 }
 
 #[tokio::test]
-async fn a_question_on_the_stream_is_answered_by_a_post() {
+async fn request_on_the_stream_is_answered_by_a_post() {
     let server =
         with_stream("data: {\"jsonrpc\":\"2.0\",\"id\":\"q1\",\"method\":\"roots/list\"}\n\ndata: {\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"ping\"}\n\n").await;
     let (host, mut diary) = Host::new();
@@ -186,7 +189,7 @@ async fn a_question_on_the_stream_is_answered_by_a_post() {
 }
 
 #[tokio::test]
-async fn a_question_within_an_answer_is_answered_too() {
+async fn request_within_a_response_stream_is_answered() {
     let answered = Arc::new(tokio::sync::Notify::new());
     let server = Server::start(move |exchange| {
         let answered = answered.clone();
@@ -216,7 +219,7 @@ async fn a_question_within_an_answer_is_answered_too() {
 }
 
 #[tokio::test]
-async fn giving_a_call_up_is_said_in_words() {
+async fn dropped_call_sends_a_cancellation() {
     let server = Server::start(|exchange| async move {
         match exchange.params()["name"].as_str() {
             Some("never") => exchange.events().await.gone().await,
@@ -238,7 +241,7 @@ async fn giving_a_call_up_is_said_in_words() {
 }
 
 #[tokio::test]
-async fn a_session_the_server_forgot_is_its_own_kind_of_end() {
+async fn lost_session_ends_the_link_with_its_own_reason() {
     let server = Server::start(|exchange| async move {
         match exchange.params()["name"].as_str() {
             Some("never") => exchange.events().await.gone().await,
@@ -258,22 +261,22 @@ async fn a_session_the_server_forgot_is_its_own_kind_of_end() {
     assert_eq!((forgotten.delivery(), forgotten.class()), (Delivery::NotSent, ErrorClass::Session));
     assert_eq!(forgotten.to_string(), "the server no longer knows our session");
     let waiting = waiting.unwrap_err();
-    assert!(matches!(waiting, CallError::Closed { .. }), "{waiting}");
+    assert!(matches!(waiting, CallError::Failed { failure: Failure::Closed(_), .. }), "{waiting}");
     assert_eq!(waiting.class(), ErrorClass::Session);
     let report = soon("the end", client.closed()).await;
     assert_eq!(report.reason, CloseReason::SessionLost);
-    // There is nothing left to end.
+    // There is no session left to delete.
     settled().await;
     assert!(server.all("DELETE").is_empty());
-    // Starting over is all it takes.
+    // Connecting again begins a new session.
     assert_eq!(call(&connect(&server).await, "echo").await.unwrap(), "hello");
 }
 
 #[tokio::test]
-async fn a_session_refused_as_if_there_were_none_is_forgotten_too() {
+async fn status_400_for_a_missing_session_ends_the_link() {
     let server = Server::start(|exchange| async move {
         let words = match exchange.params()["name"].as_str() {
-            // What `server-everything` 2026.8.31 says after a restart.
+            // The response of `server-everything` 2026.8.31 after a restart.
             Some("forget") => "Bad Request: No valid session ID provided",
             Some("wrong") => "Bad Request: no such argument",
             _ => return legacy(exchange).await,
@@ -283,8 +286,8 @@ async fn a_session_refused_as_if_there_were_none_is_forgotten_too() {
     .await;
     let client = connect(&server).await;
     let wrong = call(&client, "wrong").await.unwrap_err();
-    assert!(matches!(wrong, CallError::Rejected(_)), "{wrong:?}");
-    assert!(!client.is_closed(), "a refusal of another kind is nobody's end");
+    assert!(matches!(wrong, CallError::Failed { failure: Failure::Rejected(_), .. }), "{wrong:?}");
+    assert!(!client.is_closed(), "other refusals do not end the link");
     let forgotten = call(&client, "forget").await.unwrap_err();
     assert_eq!((forgotten.delivery(), forgotten.class()), (Delivery::NotSent, ErrorClass::Session));
     let report = soon("the end", client.closed()).await;
@@ -292,7 +295,7 @@ async fn a_session_refused_as_if_there_were_none_is_forgotten_too() {
 }
 
 #[tokio::test]
-async fn servers_say_in_many_ways_that_they_have_no_stream() {
+async fn statuses_for_a_missing_stream_are_accepted() {
     for (status, head) in [
         (405, ""),
         (404, ""),
@@ -320,7 +323,7 @@ async fn servers_say_in_many_ways_that_they_have_no_stream() {
 }
 
 #[tokio::test]
-async fn batches_of_2025_03_26_are_taken_apart() {
+async fn batches_of_2025_03_26_are_split() {
     let server = Server::start(|exchange| async move {
         match &*exchange.word() {
             "initialize" => exchange.result(initialized("2025-03-26")).await,
@@ -340,7 +343,7 @@ async fn batches_of_2025_03_26_are_taken_apart() {
 }
 
 #[tokio::test]
-async fn closing_waits_for_nobody_who_does_not_answer() {
+async fn close_does_not_wait_for_a_silent_server() {
     let server = Server::start(|exchange| async move {
         match &*exchange.seen.verb {
             "GET" | "DELETE" => exchange.stall(b"").await,
@@ -349,7 +352,7 @@ async fn closing_waits_for_nobody_who_does_not_answer() {
         }
     })
     .await;
-    // The stream that never opens held up nobody either.
+    // A stream that never opens does not block either.
     let client = connect_with(to(&server), ClientOptions::default()).await;
     let (pending, report) = tokio::join!(call(&client, "never"), async {
         server.sees("tools/call", 1).await;

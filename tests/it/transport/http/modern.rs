@@ -1,4 +1,4 @@
-//! The modern era: every request stands by itself, and says in headers what it is.
+//! The modern era: each request is independent and described by its headers.
 
 use std::{
     collections::BTreeMap,
@@ -10,7 +10,8 @@ use std::{
 };
 
 use mcp_client::{
-    CallError, CallOptions, ClientOptions, Delivery, Era, ErrorClass, ListenFilter, ServerEvent,
+    CallError, CallOptions, ClientOptions, Delivery, ServerEvent, diagnostics::ErrorClass,
+    request::ListenFilter, rpc::Failure, types::Era,
 };
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
@@ -26,7 +27,7 @@ use crate::client::support::{Host, soon};
 const META_VERSION: &str = "io.modelcontextprotocol/protocolVersion";
 
 #[tokio::test]
-async fn every_request_says_in_headers_what_its_body_says() {
+async fn headers_mirror_the_body_of_every_request() {
     let server = Server::start(|exchange| async move {
         match &*exchange.word() {
             "prompts/get" => {
@@ -81,7 +82,7 @@ fn annotated(name: &str, properties: &Value) -> Value {
 }
 
 #[tokio::test]
-async fn annotated_arguments_travel_in_headers_and_a_bad_annotation_costs_its_tool() {
+async fn annotated_arguments_are_sent_as_headers() {
     let server = Server::start(|exchange| async move {
         if exchange.word() != "tools/list" {
             return modern(exchange).await;
@@ -118,7 +119,7 @@ async fn annotated_arguments_travel_in_headers_and_a_bad_annotation_costs_its_to
     assert_eq!(seen.header("mcp-param-dry-run"), Some("true"));
     assert_eq!(seen.header("mcp-param-absent"), None);
 
-    // Neither a bad tool nor a number that fits no header gets as far as the wire.
+    // Neither a tool with an invalid annotation nor a number that does not fit a header is sent.
     for (tool, arguments) in [("bad", json!({})), ("good", json!({ "deep": { "count": 1.5 } }))] {
         let error = call_with(&client, tool, arguments).await.unwrap_err();
         assert_eq!((error.delivery(), error.class()), (Delivery::NotSent, ErrorClass::Permanent));
@@ -127,7 +128,7 @@ async fn annotated_arguments_travel_in_headers_and_a_bad_annotation_costs_its_to
 }
 
 #[tokio::test]
-async fn a_header_mismatch_is_cured_by_listing_once_and_only_once() {
+async fn header_mismatch_lists_the_tools_again_once() {
     let server = Server::start(|exchange| async move {
         match &*exchange.word() {
             "tools/list" => {
@@ -149,14 +150,17 @@ async fn a_header_mismatch_is_cured_by_listing_once_and_only_once() {
         server.all("tools/call").iter().map(|seen| seen.message()["id"].clone()).collect();
     assert_ne!(ids[0], ids[1]);
 
-    // Listing does not help where the argument is missing.
+    // Listing does not help if the argument is missing.
     let error = call_with(&client, "deploy", json!({})).await.unwrap_err();
-    assert!(matches!(&error, CallError::Rejected(error) if error.code == -32020), "{error}");
+    assert!(
+        matches!(&error, CallError::Failed { failure: Failure::Rejected(error), .. } if error.code == -32020),
+        "{error}"
+    );
     assert_eq!(server.all("tools/call").len(), 4);
 }
 
 #[tokio::test]
-async fn the_version_is_asked_for_once_more_and_then_no_more() {
+async fn rejected_version_is_negotiated_again_once() {
     for (refusals, succeeds) in [(1, true), (2, false)] {
         let left = Arc::new(AtomicUsize::new(refusals));
         let server = Server::start(move |exchange| {
@@ -179,7 +183,7 @@ async fn the_version_is_asked_for_once_more_and_then_no_more() {
 }
 
 #[tokio::test]
-async fn rounds_of_questions_are_new_requests_with_their_own_headers() {
+async fn input_rounds_are_new_requests_with_their_own_headers() {
     let server = Server::start(|exchange| async move {
         let params = exchange.params();
         if exchange.word() != "tools/call" || params["inputResponses"].is_object() {
@@ -212,7 +216,7 @@ async fn rounds_of_questions_are_new_requests_with_their_own_headers() {
 }
 
 #[tokio::test]
-async fn giving_a_call_up_closes_its_stream_and_sends_nothing() {
+async fn dropped_call_closes_its_stream_and_sends_nothing() {
     let (gone, mut went) = mpsc::unbounded_channel();
     let server = Server::start(move |exchange| {
         let gone = gone.clone();
@@ -239,7 +243,7 @@ async fn giving_a_call_up_closes_its_stream_and_sends_nothing() {
     for (nth, tool) in ["stream", "silent"].into_iter().enumerate() {
         let pending = client.call_tool(tool, &());
         let given_up = tokio::select! {
-            _ = async { pending.await } => false,
+            _ = pending => false,
             _ = server.sees("tools/call", nth + 1) => true,
         };
         assert!(given_up);
@@ -250,7 +254,7 @@ async fn giving_a_call_up_closes_its_stream_and_sends_nothing() {
 }
 
 #[tokio::test]
-async fn a_stream_that_never_answers_is_ended_by_the_limit_of_the_call() {
+async fn silent_stream_ends_at_the_limit_of_the_call() {
     let (gone, mut went) = mpsc::unbounded_channel();
     let server = Server::start(move |exchange| {
         let gone = gone.clone();
@@ -269,14 +273,14 @@ async fn a_stream_that_never_answers_is_ended_by_the_limit_of_the_call() {
     options.idle_timeout = Some(Duration::from_millis(50));
     let never = soon("the limit", async { client.call_tool("never", &()).with(options).await });
     let error = never.await.unwrap_err();
-    assert!(matches!(error, CallError::TimedOut { .. }), "{error}");
+    assert!(matches!(error, CallError::Failed { failure: Failure::TimedOut(_), .. }), "{error}");
     assert_eq!(error.delivery(), Delivery::Unknown);
     soon("the disconnect", went.recv()).await.unwrap();
     assert_eq!(call(&client, "echo").await.unwrap(), "hello");
 }
 
 #[tokio::test]
-async fn a_subscription_is_held_open_and_opened_again_after_a_loss() {
+async fn lost_subscription_stream_is_reopened() {
     let (cut, cuts) = mpsc::unbounded_channel::<()>();
     let cuts = Arc::new(tokio::sync::Mutex::new(cuts));
     let server = Server::start(move |exchange| {
@@ -299,17 +303,17 @@ async fn a_subscription_is_held_open_and_opened_again_after_a_loss() {
     })
     .await;
     let mut options = to(&server);
-    // No limit of a request applies to it.
+    // Request limits do not apply to it.
     options.post_timeout = Duration::from_secs(1);
     let client = connect_with(options, ClientOptions::default()).await;
     let mut subscription = soon("listen", client.listen(ListenFilter::lists())).await.unwrap();
     assert_eq!(soon("an event", subscription.next()).await, Some(ServerEvent::ToolsChanged));
     let quiet = tokio::time::timeout(Duration::from_millis(1500), subscription.next()).await;
     assert!(quiet.is_err(), "{quiet:?}");
-    // Others are not held up by it.
+    // The subscription does not block other requests.
     assert_eq!(call(&client, "echo").await.unwrap(), "hello");
     cut.send(()).unwrap();
-    // Nobody knows what happened meanwhile, so the list counts as changed; then it is heard of again.
+    // Notifications may have been lost, so the list counts as changed; the second is the real one.
     for _ in 0..2 {
         assert_eq!(soon("an event", subscription.next()).await, Some(ServerEvent::ToolsChanged));
     }
@@ -318,7 +322,7 @@ async fn a_subscription_is_held_open_and_opened_again_after_a_loss() {
 }
 
 #[tokio::test]
-async fn notifications_of_a_call_come_before_its_answer() {
+async fn notifications_of_a_call_arrive_before_its_response() {
     let server = Server::start(|exchange| async move {
         if exchange.word() != "tools/call" {
             return modern(exchange).await;

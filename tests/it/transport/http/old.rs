@@ -1,12 +1,12 @@
-//! HTTP with SSE, as of 2024-11-05: one stream for everything the server says.
+//! HTTP with SSE (2024-11-05): one stream carries all messages of the server.
 
 use std::{
     sync::{Arc, Mutex},
     time::Duration,
 };
 
-use mcp_client::{Client, ClientOptions, Delivery, ErrorClass};
-use mcp_transport::{CloseReason, Connect as _, HttpOptions, Sse, StaticHeaders};
+use mcp_client::{Client, ClientOptions, Delivery, diagnostics::ErrorClass};
+use mcp_transport::{Connect as _, HttpOptions, Sse, StaticHeaders, diagnostics::CloseReason};
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
@@ -18,7 +18,7 @@ use crate::client::support::{Host, soon};
 
 type Says = Arc<Mutex<Option<mpsc::UnboundedSender<String>>>>;
 
-/// What an old server says to a message, on its stream. `None` ends the stream.
+/// The message a 2024-11-05 server sends on its stream for `seen`. `None` ends the stream.
 fn reply(seen: &Value) -> Option<String> {
     let (id, params) = (&seen["id"], &seen["params"]);
     let result = match (seen["method"].as_str(), params["name"].as_str()) {
@@ -80,7 +80,7 @@ fn legacy() -> ClientOptions {
 }
 
 #[tokio::test]
-async fn everything_comes_on_the_stream_and_goes_to_the_endpoint() {
+async fn messages_arrive_on_the_stream_and_are_posted_to_the_endpoint() {
     let server = server(ENDPOINT).await;
     let (host, mut diary) = Host::new();
     let mut options = to(&server);
@@ -94,7 +94,7 @@ async fn everything_comes_on_the_stream_and_goes_to_the_endpoint() {
     diary.is_asked("roots").await;
     for seen in server.seen() {
         assert_eq!(seen.header("authorization"), Some("Bearer s3cret"), "{}", seen.word());
-        // There was no such thing yet.
+        // This header did not exist in 2024-11-05.
         assert_eq!(seen.header("mcp-protocol-version"), None);
         assert_eq!(seen.header("mcp-session-id"), None);
         let expected = if seen.verb == "GET" { "/mcp" } else { "/messages?session=1" };
@@ -105,7 +105,7 @@ async fn everything_comes_on_the_stream_and_goes_to_the_endpoint() {
 }
 
 #[tokio::test]
-async fn the_endpoint_is_found_wherever_it_may_stand() {
+async fn relative_and_absolute_endpoints_are_resolved() {
     for first in [
         ENDPOINT,
         "event: endpoint\r\ndata: messages?session=1\r\n\r\n",
@@ -118,7 +118,7 @@ async fn the_endpoint_is_found_wherever_it_may_stand() {
 }
 
 #[tokio::test]
-async fn an_endpoint_elsewhere_gets_nothing() {
+async fn endpoint_at_another_origin_gets_no_request() {
     let other = Server::start(|exchange| exchange.status(202)).await;
     let origin = other.url.trim_end_matches("/mcp");
     for elsewhere in [
@@ -139,7 +139,7 @@ async fn an_endpoint_elsewhere_gets_nothing() {
 }
 
 #[tokio::test]
-async fn what_is_no_such_server_says_so() {
+async fn other_servers_are_rejected_with_a_reason() {
     let no_stream = Server::start(|exchange| async move {
         exchange.answer(200, "content-type: text/html\r\n", b"<h1>hi</h1>").await
     })
@@ -148,7 +148,7 @@ async fn what_is_no_such_server_says_so() {
     let silent = server(": nothing\n\n").await;
     let down = Server::start(|exchange| exchange.answer(503, "Retry-After: 3\r\n", b"")).await;
     for (server, says, class) in [
-        (no_stream, "what answers there is no stream of events", ErrorClass::Permanent),
+        (no_stream, "the response is not an event stream", ErrorClass::Permanent),
         (
             other_words,
             "the stream of events does not begin with an endpoint",
@@ -166,16 +166,16 @@ async fn what_is_no_such_server_says_so() {
 }
 
 #[tokio::test]
-async fn a_stream_that_ends_before_it_says_anything_is_worth_another_try() {
+async fn empty_stream_is_a_transient_failure() {
     let server = Server::start(|exchange| async { exchange.events().await.end().await }).await;
     let error = Sse::new(pool(), HttpOptions::new(&server.url)).connect().await.unwrap_err();
-    // As of a server behind a proxy that is just being started.
+    // For example a server that is just starting behind a proxy.
     assert_eq!(error.class(), ErrorClass::Transient);
     assert_eq!(error.to_string(), "the stream of events ended before it named an endpoint");
 }
 
 #[tokio::test]
-async fn a_refused_message_fails_alone() {
+async fn refused_message_fails_only_its_own_call() {
     let server = server(ENDPOINT).await;
     let client = connect(to(&server), legacy()).await;
     let error = call(&client, "refuse").await.unwrap_err();
@@ -184,7 +184,7 @@ async fn a_refused_message_fails_alone() {
 }
 
 #[tokio::test]
-async fn the_end_of_the_stream_is_the_end_and_connecting_again_begins_anew() {
+async fn end_of_the_stream_ends_the_link() {
     let server = server(ENDPOINT).await;
     let client = connect(to(&server), legacy()).await;
     let error = call(&client, "die").await.unwrap_err();

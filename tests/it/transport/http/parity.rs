@@ -1,4 +1,4 @@
-//! The parity server behind a URL. A path is a server of its own, and every connection gets a fresh one.
+//! The parity server behind a URL. Each path is a separate server, and every connection gets a fresh one.
 
 use std::{
     collections::HashMap,
@@ -8,7 +8,10 @@ use std::{
     },
 };
 
-use mcp_jsonrpc::{Decoded, Message, Request, RequestId, decode};
+use mcp_jsonrpc::{
+    Message, Request, RequestId,
+    wire::{Decoded, decode},
+};
 use mcp_transport::{
     BoxFuture, Connect, ConnectError, Http, HttpClient, HttpOptions, Link, Locality, Sse,
     testing::parity::{self, Action, MAX_MESSAGE},
@@ -20,14 +23,14 @@ use super::{
     speak::pool,
 };
 
-/// How the server answers.
+/// How the server sends responses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Answers {
-    /// Each request by itself, as JSON where one body is enough.
+    /// One response per request, as JSON if one body is enough.
     Json,
-    /// Each request by itself, as a stream of events.
+    /// One response per request, as an event stream.
     Events,
-    /// All of them on one stream, as of 2024-11-05.
+    /// All responses on one stream, as in 2024-11-05.
     Stream,
 }
 
@@ -69,7 +72,7 @@ impl Connect for Fresh {
     }
 }
 
-/// One server, and whom it has yet to answer.
+/// One server and its pending responses.
 #[derive(Default)]
 struct Session(Mutex<State>);
 
@@ -77,7 +80,7 @@ struct Session(Mutex<State>);
 struct State {
     server: parity::Server,
     waiting: HashMap<RequestId, UnboundedSender<Out>>,
-    /// Where everything goes that has no other place.
+    /// The stream for messages that do not belong to a request.
     stream: Option<UnboundedSender<Out>>,
     reads_no_more: bool,
 }
@@ -117,13 +120,13 @@ async fn serve(exchange: Exchange, session: Arc<Session>, answers: Answers) -> D
     }
 }
 
-/// A question in between, or what does not fit a body, needs a stream.
+/// A request within the response, or a response that does not fit a body, needs a stream.
 fn fits_one_body(request: &Request) -> bool {
     !matches!(&*request.method, "parity/ask" | "parity/flood")
 }
 
 impl Session {
-    /// Has the server act on a message. What belongs to the answer of a request comes out of what is returned.
+    /// Passes a message to the server. Returns a receiver for the messages of its response.
     fn take(&self, message: Message, answers: Answers) -> Option<UnboundedReceiver<Out>> {
         let mut state = self.0.lock().unwrap();
         let mut own = None;
@@ -162,7 +165,7 @@ impl Session {
                 }
                 Action::StopReading => state.reads_no_more = true,
                 _ => {
-                    // The end of the stream is the end of everything there is.
+                    // The end of the stream is the end of the session.
                     state.stream = None;
                     current = None;
                 }
@@ -181,7 +184,7 @@ fn text(message: &Message) -> Vec<u8> {
     text
 }
 
-/// Writes what comes as events, until no more can come.
+/// Writes messages as events until the sender is dropped.
 async fn write(mut events: Events, mut said: UnboundedReceiver<Out>) -> Done {
     while let Some(out) = said.recv().await {
         match out {
@@ -201,7 +204,7 @@ async fn write(mut events: Events, mut said: UnboundedReceiver<Out>) -> Done {
     events.end().await
 }
 
-/// Collects what comes, and sends it as one body.
+/// Collects messages and sends them as one body.
 async fn body(exchange: Exchange, mut said: UnboundedReceiver<Out>) -> Done {
     let mut frames = Vec::new();
     while let Some(out) = said.recv().await {

@@ -1,4 +1,4 @@
-//! Redirects, refusals by status, session ids nobody should accept, and how long a server may take.
+//! Redirects, error statuses, invalid session ids and time limits.
 
 use std::{
     sync::{
@@ -8,7 +8,7 @@ use std::{
     time::Duration,
 };
 
-use mcp_client::{ClientOptions, Delivery, ErrorClass};
+use mcp_client::{ClientOptions, Delivery, diagnostics::ErrorClass};
 use mcp_transport::StaticHeaders;
 
 use super::{
@@ -18,7 +18,7 @@ use super::{
 };
 
 #[tokio::test]
-async fn a_redirect_to_another_origin_is_not_followed_and_nothing_secret_goes_there() {
+async fn redirect_to_another_origin_gets_no_credentials() {
     for status in [301, 302, 303, 307, 308] {
         let other = Server::start(modern).await;
         let target = other.url.clone();
@@ -37,7 +37,7 @@ async fn a_redirect_to_another_origin_is_not_followed_and_nothing_secret_goes_th
 }
 
 #[tokio::test]
-async fn a_redirect_within_the_origin_is_followed_as_it_was_meant() {
+async fn redirect_within_the_origin_is_followed() {
     for (status, to, followed) in [
         (307, "/elsewhere", true),
         (308, "elsewhere", true),
@@ -67,7 +67,7 @@ async fn a_redirect_within_the_origin_is_followed_as_it_was_meant() {
 }
 
 #[tokio::test]
-async fn a_failure_and_then_success() {
+async fn failed_status_does_not_affect_the_next_call() {
     let failed = AtomicUsize::new(0);
     let server = with_a_bad_tool(move |exchange| {
         let first = failed.fetch_add(1, Ordering::SeqCst) == 0;
@@ -91,7 +91,7 @@ async fn a_failure_and_then_success() {
 }
 
 #[tokio::test]
-async fn retry_after_in_seconds_and_as_a_date() {
+async fn retry_after_is_read_in_seconds_and_as_a_date() {
     for (status, value, expected) in [
         (429, "7", Some(7..=7)),
         (503, "0", Some(0..=0)),
@@ -119,7 +119,7 @@ async fn retry_after_in_seconds_and_as_a_date() {
     }
 }
 
-/// A legacy server that gives this id to its sessions.
+/// A legacy server with this session id.
 async fn with_session(id: &'static str) -> Server {
     Server::start(move |exchange| async move {
         if exchange.word() != "initialize" {
@@ -132,7 +132,7 @@ async fn with_session(id: &'static str) -> Server {
 }
 
 #[tokio::test]
-async fn a_session_id_with_control_characters_or_no_end() {
+async fn invalid_or_oversized_session_id_is_rejected() {
     let long: &'static str = "x".repeat(1025).leak();
     for (id, says) in [
         ("tab\there", "session id has characters"),
@@ -146,32 +146,13 @@ async fn a_session_id_with_control_characters_or_no_end() {
         let error = try_connect(to(&server), ClientOptions::default()).await.unwrap_err();
         assert!(error.to_string().contains(says), "{id:?}: {error}");
         assert!(!error.to_string().contains(id), "{error}");
-        // It is used for nothing.
+        // The session id is not used.
         assert_eq!(server.words(), ["server/discover", "initialize"]);
     }
 }
 
 #[tokio::test]
-async fn a_post_without_an_answer_has_a_limit() {
-    for (bytes, says) in [
-        (String::new(), "did not begin to answer within 1s"),
-        (format!("HTTP/1.1 200 OK\r\n{JSON}content-length: 100\r\n\r\n{{"), "paused for 1s"),
-    ] {
-        let server = with_a_bad_tool(move |exchange| {
-            let bytes = bytes.clone();
-            async move { exchange.stall(bytes.as_bytes()).await }
-        })
-        .await;
-        let mut options = options(&server);
-        options.post_timeout = Duration::from_secs(1);
-        let (error, _) = fails_alone_with(options).await;
-        assert_eq!(verdict(&error), (Delivery::Unknown, ErrorClass::Transient));
-        assert!(error.to_string().contains(says), "{error}");
-    }
-}
-
-#[tokio::test]
-async fn an_open_stream_has_none_unless_it_is_given_one() {
+async fn open_stream_has_a_time_limit_only_if_configured() {
     for idle in [None, Some(Duration::from_secs(1))] {
         let server = with_a_bad_tool(|exchange| async move {
             let id = exchange.id();

@@ -1,4 +1,4 @@
-//! Streams of a legacy server that end too early, and are taken up again where they stopped.
+//! Resumption of legacy event streams that end too early.
 
 use std::{
     sync::{
@@ -8,8 +8,8 @@ use std::{
     time::{Duration, Instant},
 };
 
-use mcp_client::{Delivery, ErrorClass};
-use mcp_transport::CloseReason;
+use mcp_client::{Delivery, diagnostics::ErrorClass};
+use mcp_transport::diagnostics::CloseReason;
 use serde_json::json;
 
 use super::{
@@ -18,7 +18,7 @@ use super::{
 };
 use crate::client::support::soon;
 
-/// Answers a tool call in two parts: `first` on the POST's own stream, and what `second` says to the GET.
+/// Answers a tool call in two parts: `first` on the stream of the POST, and `second` on the GET.
 async fn in_two_parts<F>(
     first: &'static str,
     second: impl Fn(Exchange, serde_json::Value) -> F + Send + Sync + 'static,
@@ -56,8 +56,8 @@ async fn the_rest(exchange: Exchange, id: serde_json::Value) -> Done {
 }
 
 #[tokio::test]
-async fn a_stream_that_ends_before_its_answer_is_taken_up_again_when_the_server_says() {
-    // Gracefully or not; the first event only sets the cursor.
+async fn interrupted_stream_is_resumed_after_the_retry_delay() {
+    // With or without a clean end; the first event only sets the last event id.
     for first in
         ["id: e1\nretry: 300\ndata:\n\n", "id: e0\n\nid: e1\nretry: 300\ndata:\n\n: cut\n\n"]
     {
@@ -77,14 +77,14 @@ async fn a_stream_that_ends_before_its_answer_is_taken_up_again_when_the_server_
         assert_eq!(get.header("last-event-id"), Some("e1"));
         assert_eq!(get.header("mcp-session-id"), Some("s3cret-session"));
         assert_eq!(get.header("mcp-protocol-version"), Some(LEGACY));
-        // Never a tool call twice.
+        // The tool call itself is not repeated.
         assert_eq!(server.all("tools/call").len(), 1);
         assert_eq!(client.diagnostics().skipped_lines, 0);
     }
 }
 
 #[tokio::test]
-async fn a_stream_without_ids_cannot_be_taken_up_again() {
+async fn stream_without_event_ids_is_not_resumed() {
     for first in [": nothing\n\n", ": nothing, cut\n\n"] {
         let server = in_two_parts(first, the_rest).await;
         let client = connect(&server).await;
@@ -97,7 +97,7 @@ async fn a_stream_without_ids_cannot_be_taken_up_again() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_taken_up_again_fails_alone() {
+async fn failed_resumption_fails_only_its_own_call() {
     let server =
         in_two_parts("id: e1\nretry: 1\ndata:\n\n", |exchange, _| exchange.status(405)).await;
     let client = connect(&server).await;
@@ -111,7 +111,7 @@ async fn what_cannot_be_taken_up_again_fails_alone() {
 }
 
 #[tokio::test]
-async fn a_stream_that_brings_nothing_is_not_asked_for_for_ever() {
+async fn empty_resumed_stream_is_given_up() {
     let server = in_two_parts("id: e1\nretry: 0\ndata:\n\n", |exchange, _| async {
         exchange.events().await.end_with(": nothing\n\n").await
     })
@@ -120,14 +120,14 @@ async fn a_stream_that_brings_nothing_is_not_asked_for_for_ever() {
     let begun = Instant::now();
     let error = call(&client, "slow").await.unwrap_err();
     assert!(error.to_string().contains("5 attempts"), "{error}");
-    // Nor as fast as the server would have it.
+    // The client has a minimum delay, even if the server's `retry` is shorter.
     assert!(begun.elapsed() >= Duration::from_millis(500), "{:?}", begun.elapsed());
 }
 
-/// A stream that ends is opened again, after its last event; who then says 404 has forgotten us.
+/// A server stream that ends is reopened after its last event; a status of 404 then ends the session.
 #[tokio::test]
-async fn the_stream_is_opened_again_where_it_stopped_until_the_session_is_gone() {
-    // As the specification has it, and as servers that do not know it do.
+async fn server_stream_is_resumed_until_the_session_ends() {
+    // 404 is the specified status; servers that do not know the session may send 400.
     for gone in [404, 400] {
         until_the_session_is_gone(gone).await;
     }

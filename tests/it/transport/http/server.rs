@@ -1,7 +1,7 @@
-//! A server that a test scripts byte by byte: HTTP/1.1 by hand, so that it can be as wrong as it has to be.
+//! A server that a test scripts byte by byte: hand-written HTTP/1.1, so that it can send invalid responses.
 //!
-//! The script is a function from an [`Exchange`] to [`Done`], which only answering gives. Everything that was
-//! asked is written down.
+//! The script is a function from an [`Exchange`] to [`Done`], which only the answering methods return. All requests
+//! are recorded.
 
 use std::{
     future::Future,
@@ -34,11 +34,11 @@ impl<T: AsyncRead + AsyncWrite + Send + Unpin> Stream for T {}
 type Wire = BufReader<Box<dyn Stream>>;
 type Script = dyn Fn(Exchange) -> Pin<Box<dyn Future<Output = Done> + Send>> + Send + Sync;
 
-/// A server on a port of its own, until it is dropped.
+/// A server on a free port, until it is dropped.
 pub(crate) struct Server {
     pub(crate) url: String,
     log: Arc<Log>,
-    /// They end with it.
+    /// Tasks that end when the server is dropped.
     tasks: JoinSet<()>,
 }
 
@@ -60,16 +60,16 @@ pub(crate) struct Seen {
     pub(crate) body: Vec<u8>,
 }
 
-/// One request, waiting for its answer.
+/// One request that waits for its response.
 pub(crate) struct Exchange {
     pub(crate) seen: Seen,
     wire: Wire,
 }
 
-/// The request has been dealt with, and the connection may be used again, or not.
+/// A finished exchange. The connection is reused if it is still given.
 pub(crate) struct Done(Option<Wire>);
 
-/// An answer that is being written event by event.
+/// A response that is written event by event.
 pub(crate) struct Events(Wire);
 
 impl Server {
@@ -80,7 +80,7 @@ impl Server {
         Self::at("127.0.0.1:0", script).await
     }
 
-    /// On a port that another one had before.
+    /// Starts on the port of an earlier server.
     pub(crate) async fn at<F>(
         address: &str,
         script: impl Fn(Exchange) -> F + Send + Sync + 'static,
@@ -121,7 +121,7 @@ impl Server {
                     None => Box::new(stream),
                     Some(tls) => match tls.accept(stream).await {
                         Ok(stream) => Box::new(stream),
-                        // Whoever does not like our certificate has gone.
+                        // The client rejected our certificate.
                         Err(_) => continue,
                     },
                 };
@@ -149,7 +149,7 @@ impl Server {
         server
     }
 
-    /// Whatever comes in as a connection.
+    /// Serves a stream of connections of any kind.
     pub(crate) fn over<F>(
         url: String,
         mut accepted: mpsc::Receiver<Box<dyn Stream>>,
@@ -163,7 +163,7 @@ impl Server {
         let mut tasks = JoinSet::new();
         let shared = log.clone();
         tasks.spawn(async move {
-            // They end with this task.
+            // Dropped with this task.
             let mut connections = JoinSet::new();
             while let Some(stream) = accepted.recv().await {
                 shared.accepted.fetch_add(1, Ordering::SeqCst);
@@ -173,33 +173,38 @@ impl Server {
         Self { url, log, tasks }
     }
 
+    /// Ends as a process does: the port is closed when this returns.
+    pub(crate) async fn stop(mut self) {
+        self.tasks.shutdown().await;
+    }
+
     /// How many connections have been made.
     pub(crate) fn accepted(&self) -> usize {
         self.log.accepted.load(Ordering::SeqCst)
     }
 
-    /// Everything asked so far.
+    /// All requests so far.
     pub(crate) fn seen(&self) -> Vec<Seen> {
         self.log.seen.lock().unwrap().clone()
     }
 
-    /// What was asked, as words: the method of a message, or the verb.
+    /// All requests as words: the method of a message, or the HTTP method.
     pub(crate) fn words(&self) -> Vec<String> {
         self.seen().iter().map(Seen::word).collect()
     }
 
-    /// The requests of this method, or of this verb.
+    /// The requests with this MCP or HTTP method.
     pub(crate) fn all(&self, word: &str) -> Vec<Seen> {
         self.seen().into_iter().filter(|seen| seen.word() == word).collect()
     }
 
-    /// The only request of this method, or of this verb.
+    /// The only request with this MCP or HTTP method.
     pub(crate) fn only(&self, word: &str) -> Seen {
         let [seen] = &self.all(word)[..] else { panic!("{word}: {:?}", self.words()) };
         seen.clone()
     }
 
-    /// Waits until as many of those have been asked.
+    /// Waits until `times` of these requests have arrived.
     pub(crate) async fn sees(&self, word: &str, times: usize) -> Seen {
         let mut count = self.log.count.subscribe();
         soon(word, async {
@@ -265,7 +270,7 @@ impl Seen {
         serde_json::from_slice(&self.body).unwrap_or_default()
     }
 
-    /// The method of the message, `answer` for an answer, or the verb where there is no message.
+    /// The method of the message, `answer` for a response, or the HTTP method if there is no message.
     pub(crate) fn word(&self) -> String {
         let message = self.message();
         match message["method"].as_str() {
@@ -312,7 +317,7 @@ impl Exchange {
         self.answer(status, "", b"").await
     }
 
-    /// Answers in full. `head` is whole lines.
+    /// Sends a complete response. `head` consists of whole lines.
     pub(crate) async fn answer(mut self, status: u16, head: &str, body: &[u8]) -> Done {
         let length = body.len();
         let head = format!("HTTP/1.1 {status} Whatever\r\n{head}content-length: {length}\r\n\r\n");
@@ -322,7 +327,7 @@ impl Exchange {
         Done(sent.ok().map(|()| self.wire))
     }
 
-    /// Sends so many MiB between a head and a tail, and hangs up. Whoever hangs up earlier has had enough.
+    /// Sends `mib` MiB between a head and a tail, and closes. Stops early if the client closes.
     pub(crate) async fn repeated(mut self, head: &str, mib: usize, tail: &str) -> Done {
         let piece = vec![b'x'; 1 << 20];
         let _ = self.wire.write_all(head.as_bytes()).await;
@@ -335,26 +340,31 @@ impl Exchange {
         Done(None)
     }
 
-    /// Sends just these bytes, which are an answer.
+    /// Sends a part of a response.
+    pub(crate) async fn write(&mut self, bytes: &[u8]) {
+        let _ = self.wire.write_all(bytes).await;
+    }
+
+    /// Sends exactly these bytes, which are a complete response.
     pub(crate) async fn bytes(mut self, bytes: &[u8]) -> Done {
         let sent = self.wire.write_all(bytes).await;
         Done(sent.ok().map(|()| self.wire))
     }
 
-    /// Sends just these bytes and hangs up.
+    /// Sends exactly these bytes and closes.
     pub(crate) async fn raw(mut self, bytes: &[u8]) -> Done {
         let _ = self.wire.write_all(bytes).await;
         let _ = self.wire.shutdown().await;
         Done(None)
     }
 
-    /// Sends just these bytes and stays, until the client goes.
+    /// Sends exactly these bytes and waits until the client closes.
     pub(crate) async fn stall(mut self, bytes: &[u8]) -> Done {
         let _ = self.wire.write_all(bytes).await;
         Events(self.wire).gone().await
     }
 
-    /// Begins an answer that is a stream of events. `head` is whole lines.
+    /// Begins a response that is an event stream. `head` consists of whole lines.
     pub(crate) async fn events_with(mut self, head: &str) -> Events {
         let head = format!(
             "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n{head}transfer-encoding: chunked\r\n\r\n"
@@ -369,7 +379,7 @@ impl Exchange {
 }
 
 impl Events {
-    /// Sends text as it is. Returns whether the client is still there.
+    /// Sends text verbatim. Returns whether the client is still connected.
     pub(crate) async fn text(&mut self, text: &str) -> bool {
         self.bytes(text.as_bytes()).await
     }
@@ -384,26 +394,26 @@ impl Events {
         self.text(&format!("data: {message}\n\n")).await
     }
 
-    /// Ends the stream in good order.
+    /// Ends the stream properly.
     pub(crate) async fn end(mut self) -> Done {
         let sent = self.0.write_all(b"0\r\n\r\n").await;
         Done(sent.ok().map(|()| self.0))
     }
 
-    /// Sends text and ends the stream, all in one piece.
+    /// Sends text and ends the stream, in one write.
     pub(crate) async fn end_with(mut self, text: &str) -> Done {
         let chunk = format!("{:x}\r\n{text}\r\n0\r\n\r\n", text.len());
         let sent = self.0.write_all(chunk.as_bytes()).await;
         Done(sent.ok().map(|()| self.0))
     }
 
-    /// Breaks off.
+    /// Closes the connection without ending the stream.
     pub(crate) fn cut(self) -> Done {
         drop(self.0);
         Done(None)
     }
 
-    /// Waits until the client hangs up.
+    /// Waits until the client closes the connection.
     pub(crate) async fn gone(mut self) -> Done {
         let _ = self.0.read(&mut [0]).await;
         Done(None)

@@ -1,9 +1,9 @@
-//! What well-behaved servers say, and clients to say it to.
+//! Well-behaved servers, and clients for them.
 
 use std::time::Duration;
 
 use mcp_client::{CallError, Client, ClientOptions, HandshakeError};
-use mcp_transport::{Http, HttpClient, HttpClientOptions, HttpOptions};
+use mcp_transport::{Http, HttpClient, HttpOptions, net::HttpClientOptions};
 use serde_json::{Value, json};
 
 use super::server::{Done, Exchange, Server};
@@ -12,7 +12,7 @@ use crate::client::support::soon;
 pub(crate) const MODERN: &str = "2026-07-28";
 pub(crate) const LEGACY: &str = "2025-11-25";
 
-/// Answers as a modern server does.
+/// Answers as a modern server.
 pub(crate) async fn modern(exchange: Exchange) -> Done {
     match &*exchange.word() {
         "server/discover" => {
@@ -34,7 +34,7 @@ pub(crate) async fn modern(exchange: Exchange) -> Done {
     }
 }
 
-/// Answers as a legacy server does that has sessions and no stream of its own.
+/// Answers as a legacy server with sessions and without a stream.
 pub(crate) async fn legacy(exchange: Exchange) -> Done {
     match &*exchange.word() {
         "server/discover" => exchange.status(400).await,
@@ -70,7 +70,7 @@ pub(crate) fn text(text: &str) -> Value {
     json!({ "resultType": "complete", "content": [{ "type": "text", "text": text }] })
 }
 
-/// An answer, whole.
+/// A complete response message.
 pub(crate) fn answer(id: &Value, result: &Value) -> Value {
     json!({ "jsonrpc": "2.0", "id": id, "result": result })
 }
@@ -79,7 +79,7 @@ pub(crate) fn notification(method: &str, params: &Value) -> Value {
     json!({ "jsonrpc": "2.0", "method": method, "params": params })
 }
 
-/// A pool of its own, which no proxy of the machine gets into.
+/// A separate connection pool that ignores the machine's proxies.
 pub(crate) fn pool() -> HttpClient {
     let mut options = HttpClientOptions::default();
     options.proxy_from_environment = false;
@@ -92,7 +92,7 @@ pub(crate) fn http(options: HttpOptions) -> Http {
 
 pub(crate) fn to(server: &Server) -> HttpOptions {
     let mut options = HttpOptions::new(&server.url);
-    // Nothing in these tests waits for good manners.
+    // Tests do not wait for a graceful close.
     options.close_grace = Duration::from_millis(200);
     options
 }
@@ -104,7 +104,7 @@ pub(crate) async fn try_connect(
     soon("the handshake", Client::connect(&http(options), client)).await
 }
 
-/// Connects to `server`, in whichever era it speaks.
+/// Connects to `server` in the era that it speaks.
 pub(crate) async fn connect(server: &Server) -> Client {
     connect_with(to(server), ClientOptions::default()).await
 }
@@ -113,7 +113,7 @@ pub(crate) async fn connect_with(options: HttpOptions, client: ClientOptions) ->
     try_connect(options, client).await.unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// Calls a tool without arguments, for its text.
+/// Calls a tool without arguments and returns its text.
 pub(crate) async fn call(client: &Client, tool: &str) -> Result<String, CallError> {
     call_with(client, tool, json!({})).await
 }

@@ -1,12 +1,15 @@
-//! The ladder: end of input, a polite signal, force.
+//! Shutdown of a server process: close stdin, then `SIGTERM`, then `SIGKILL`.
 
 use mcp_jsonrpc::{Message, Notification};
-use mcp_transport::{CloseReason, Exit, StdioOptions};
+use mcp_transport::{
+    StdioOptions,
+    diagnostics::{CloseReason, Exit},
+};
 
 use super::{AMPLE, is_alive, run, script, stat, until_gone};
 
 #[tokio::test]
-async fn a_polite_server_ends_with_its_input() {
+async fn server_exits_when_stdin_closes() {
     let mut options = StdioOptions::new("cat");
     options.shutdown.after_eof = AMPLE;
     let report = run(options).await.close().await;
@@ -16,7 +19,7 @@ async fn a_polite_server_ends_with_its_input() {
 }
 
 #[tokio::test]
-async fn a_server_may_finish_its_work_after_its_input() {
+async fn server_may_finish_work_after_stdin_closes() {
     let directory = tempfile::tempdir().unwrap();
     let mut options = script("while read -r line; do :; done; echo saved >work; say bye; exit 5");
     options.cwd = Some(directory.path().into());
@@ -31,7 +34,7 @@ async fn a_server_may_finish_its_work_after_its_input() {
 }
 
 #[tokio::test]
-async fn a_server_that_ignores_the_end_of_its_input_is_asked() {
+async fn server_that_ignores_closed_stdin_gets_sigterm() {
     let mut options = script("trap 'exit 42' TERM; say ready; while :; do sleep 1000; done");
     options.shutdown.after_term = AMPLE;
     let mut host = run(options).await;
@@ -41,7 +44,7 @@ async fn a_server_that_ignores_the_end_of_its_input_is_asked() {
 }
 
 #[tokio::test]
-async fn a_server_that_does_not_catch_the_signal_dies_of_it() {
+async fn uncaught_sigterm_ends_the_server() {
     let mut options = script("say ready; exec sleep 1000");
     options.shutdown.after_term = AMPLE;
     let mut host = run(options).await;
@@ -50,7 +53,7 @@ async fn a_server_that_does_not_catch_the_signal_dies_of_it() {
 }
 
 #[tokio::test]
-async fn a_server_that_ignores_the_signal_is_ended_by_force() {
+async fn server_that_ignores_sigterm_is_killed() {
     let mut host = run(script("trap '' TERM; say $$; exec sleep 1000")).await;
     let pids = host.pids().await;
     let report = host.close().await;
@@ -60,22 +63,22 @@ async fn a_server_that_ignores_the_signal_is_ended_by_force() {
 }
 
 #[tokio::test]
-async fn a_server_that_does_not_read_is_closed_all_the_same() {
+async fn server_that_does_not_read_can_be_closed() {
     let mut host = run(script("say $$; exec sleep 1000")).await;
     let pids = host.pids().await;
     let filler = serde_json::json!({ "filler": "x".repeat(1 << 20) });
     let ticket = host.tell("large", &filler);
     let report = host.close().await;
     assert_eq!(report.reason, CloseReason::Requested);
-    assert!(report.flushed < ticket, "what is still in our buffer has not been sent");
+    assert!(report.flushed < ticket, "messages in our buffer were not sent");
     until_gone(&pids).await;
 }
 
 #[tokio::test]
-async fn a_server_that_hears_no_more_is_given_up() {
+async fn server_that_closed_stdin_is_given_up() {
     let mut host = run(script("exec </dev/null; say $$; exec sleep 1000")).await;
     let pids = host.pids().await;
-    // The first may still find a reader: whatever is being started elsewhere has the pipe for a moment.
+    // The first write may still succeed: a process that another test is starting holds the pipe for a moment.
     let outlet = host.outlet.clone();
     let knocking = tokio::spawn(async move {
         let knock = || outlet.send(Message::Notification(Notification::new("knock", None)));
@@ -94,7 +97,7 @@ async fn a_server_that_hears_no_more_is_given_up() {
 }
 
 #[tokio::test]
-async fn a_server_leads_a_group_of_its_own() {
+async fn server_leads_its_own_process_group() {
     let mut host = run(script("say $$; read -r line")).await;
     let pids = host.pids().await;
     let fields = stat(pids[0]).unwrap();
@@ -103,7 +106,7 @@ async fn a_server_leads_a_group_of_its_own() {
 }
 
 #[tokio::test]
-async fn a_dropped_link_ends_a_stubborn_server() {
+async fn dropped_link_kills_a_server_that_ignores_sigterm() {
     let mut host = run(script("trap '' TERM; say $$; while :; do sleep 1000; done")).await;
     let pids = host.pids().await;
     assert!(is_alive(pids[0]));

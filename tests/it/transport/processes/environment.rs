@@ -1,10 +1,10 @@
-//! What a server sees of where it was started.
+//! The environment and working directory of a server process.
 
-use mcp_transport::{Environment, StdioOptions};
+use mcp_transport::{StdioOptions, process::Environment};
 
 use super::{run, script};
 
-/// The names of a server's variables as the system gave them to it, before its shell added any.
+/// Prints the names of a server's variables as passed to the process, before its shell adds any.
 const NAMES: &str = r"say $(tr '\0' '\n' </proc/$$/environ | cut -d= -f1)";
 
 async fn names(environment: Environment, change: impl FnOnce(&mut StdioOptions)) -> Vec<String> {
@@ -16,7 +16,7 @@ async fn names(environment: Environment, change: impl FnOnce(&mut StdioOptions))
     said.split_whitespace().map(str::to_owned).collect()
 }
 
-/// Cargo sets this for every test, and no server needs it.
+/// A variable that Cargo sets for every test and that servers do not need.
 const PRIVATE: &str = "CARGO_MANIFEST_DIR";
 
 fn has(names: &[String], name: &str) -> bool {
@@ -24,7 +24,7 @@ fn has(names: &[String], name: &str) -> bool {
 }
 
 #[tokio::test]
-async fn by_default_a_server_sees_what_it_needs_and_what_it_is_given() {
+async fn default_environment_is_minimal_plus_configured_variables() {
     assert!(std::env::var_os(PRIVATE).is_some(), "run by cargo");
     let names = names(Environment::default(), |_| {}).await;
     assert!(has(&names, "PATH") && has(&names, "GIVEN"), "{names:?}");
@@ -32,18 +32,19 @@ async fn by_default_a_server_sees_what_it_needs_and_what_it_is_given() {
 }
 
 #[tokio::test]
-async fn everything_is_passed_on_when_asked_for() {
+async fn whole_environment_is_inherited_on_request() {
     let names = names(Environment::All, |_| {}).await;
     assert!(has(&names, PRIVATE) && has(&names, "GIVEN"), "{names:?}");
 }
 
 #[tokio::test]
-async fn nothing_is_nothing_but_what_is_given() {
-    assert_eq!(names(Environment::Nothing, |_| {}).await, ["GIVEN"]);
+async fn empty_environment_has_only_configured_variables() {
+    // The mark by which descendants are found is always set.
+    assert_eq!(names(Environment::Nothing, |_| {}).await, ["GIVEN", "MCP_SERVER_MARK"]);
 }
 
 #[tokio::test]
-async fn what_is_given_wins_over_what_is_inherited() {
+async fn configured_variables_override_inherited_ones() {
     let mut options = script(r#"say "$HOME""#);
     options.environment = Environment::All;
     options.env.insert("HOME".into(), "/elsewhere".into());
@@ -51,7 +52,7 @@ async fn what_is_given_wins_over_what_is_inherited() {
 }
 
 #[tokio::test]
-async fn a_server_runs_where_it_is_told_to() {
+async fn server_runs_in_the_configured_directory() {
     let directory = tempfile::tempdir().unwrap();
     let expected = directory.path().canonicalize().unwrap();
     let mut options = script(r#"say "$(pwd -P)""#);
@@ -60,7 +61,7 @@ async fn a_server_runs_where_it_is_told_to() {
 }
 
 #[tokio::test]
-async fn the_hosts_own_directory_is_not_passed_on_to_a_server_elsewhere() {
+async fn pwd_of_the_host_is_not_inherited_in_another_directory() {
     let elsewhere = |options: &mut StdioOptions| options.cwd = Some("/".into());
     assert!(!has(&names(Environment::All, elsewhere).await, "PWD"));
     let given = |options: &mut StdioOptions| {

@@ -1,4 +1,4 @@
-//! A host that is killed runs no destructor, and still leaves nobody behind.
+//! A killed host runs no destructors, and its servers still end.
 
 use std::{
     collections::HashSet,
@@ -9,9 +9,9 @@ use std::{
 
 use super::{SAY, stat, until_gone};
 
-/// Ignores the end of its input and the polite signal, and so does what it started.
+/// A server and its child that both ignore closed stdin and `SIGTERM`.
 const STUBBORN: &str = "trap '' TERM; sleep 1000 & say $$ $!; while :; do wait; done";
-/// Ends with its input, and what it started does too.
+/// A server and its child that both exit when stdin closes.
 const POLITE: &str = "exec 3<&0; cat <&3 >/dev/null & say $$ $!; wait";
 
 struct Doomed {
@@ -42,7 +42,7 @@ impl Doomed {
     }
 }
 
-/// Everything that `ancestor` started and that those started, as far as the parents are still there.
+/// All descendants of `ancestor` whose parents are still running.
 fn descendants(ancestor: i32) -> Vec<i32> {
     let pids: Vec<i32> = fs::read_dir("/proc")
         .unwrap()
@@ -61,28 +61,28 @@ fn descendants(ancestor: i32) -> Vec<i32> {
 }
 
 #[tokio::test]
-async fn stubborn_servers_and_what_they_started_are_gone() {
+async fn watchdog_kills_servers_and_their_descendants() {
     let doomed = Doomed::start(["2", "0", "lifeline", "keep-watchdog"], STUBBORN);
     assert_eq!(doomed.descendants.len(), 2 * 2 + 1, "two servers of two, and the watchdog");
     doomed.dies_and_leaves_nobody().await;
 }
 
 #[tokio::test]
-async fn polite_servers_are_gone_without_a_watchdog() {
+async fn servers_exit_on_closed_stdin_without_a_watchdog() {
     let doomed = Doomed::start(["1", "0", "no-lifeline", "keep-watchdog"], POLITE);
     assert_eq!(doomed.descendants.len(), 2);
     doomed.dies_and_leaves_nobody().await;
 }
 
 #[tokio::test]
-async fn of_many_servers_those_still_open_are_gone() {
+async fn watchdog_kills_the_servers_that_are_still_open() {
     let doomed = Doomed::start(["20", "10", "lifeline", "keep-watchdog"], STUBBORN);
     assert!(doomed.descendants.len() > 10 * 2, "{:?}", doomed.descendants);
     doomed.dies_and_leaves_nobody().await;
 }
 
 #[tokio::test]
-async fn a_watchdog_that_was_killed_is_replaced() {
+async fn killed_watchdog_is_replaced() {
     let doomed = Doomed::start(["4", "0", "lifeline", "kill-watchdog"], STUBBORN);
     assert_eq!(doomed.descendants.len(), 4 * 2 + 1, "four servers of two, and the new watchdog");
     doomed.dies_and_leaves_nobody().await;

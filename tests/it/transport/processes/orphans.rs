@@ -1,13 +1,15 @@
-//! What wrappers start must end with them.
+//! Processes started by a wrapper end with it.
 
-use mcp_transport::{CloseReason, Connect as _, Exit, Stdio};
+use mcp_transport::{
+    Connect as _, Stdio,
+    diagnostics::{CloseReason, Exit},
+};
 use tokio::sync::oneshot;
 
 use super::{AMPLE, is_alive, run, script, until_gone};
 use crate::transport::host::Host;
 
-/// A wrapper as package runners are one: a shell that waits for a server, here a stubborn one. Both
-/// ignore the polite signal and the end of their input.
+/// A wrapper like those of package runners: a shell that waits for a server. Both ignore `SIGTERM` and closed stdin.
 const WRAPPER: &str = "
     trap '' TERM
     sleep 1000 &
@@ -16,7 +18,7 @@ const WRAPPER: &str = "
 ";
 
 #[tokio::test]
-async fn a_close_ends_what_the_wrapper_started() {
+async fn close_ends_the_children_of_a_wrapper() {
     let mut host = run(script(WRAPPER)).await;
     let pids = host.pids().await;
     assert_eq!(pids.len(), 2);
@@ -25,7 +27,7 @@ async fn a_close_ends_what_the_wrapper_started() {
 }
 
 #[tokio::test]
-async fn a_polite_wrapper_does_not_hide_a_stubborn_server() {
+async fn wrapper_that_exits_does_not_hide_its_server() {
     let wrapper = "(trap '' TERM; exec sleep 1000) & say $$ $!; read -r line; exit 0";
     let mut host = run(script(wrapper)).await;
     let pids = host.pids().await;
@@ -34,8 +36,8 @@ async fn a_polite_wrapper_does_not_hide_a_stubborn_server() {
 }
 
 #[tokio::test]
-async fn a_server_behind_a_wrapper_works_and_ends_in_good_order() {
-    // What runs in the background of a shell has no input of its own, unless it is kept for it.
+async fn server_behind_a_wrapper_works_and_exits_cleanly() {
+    // A background process of a shell has no stdin unless a descriptor is kept for it.
     let server = env!("CARGO_BIN_EXE_parity-server");
     let wrapper = format!("exec 3<&0; '{server}' <&3 3<&- & exec 3<&- </dev/null; wait $!");
     let mut options = script(&wrapper);
@@ -47,7 +49,7 @@ async fn a_server_behind_a_wrapper_works_and_ends_in_good_order() {
 }
 
 #[tokio::test]
-async fn a_dropped_link_ends_what_the_wrapper_started() {
+async fn dropped_link_ends_the_children_of_a_wrapper() {
     let mut host = run(script(WRAPPER)).await;
     let pids = host.pids().await;
     drop(host);
@@ -55,7 +57,7 @@ async fn a_dropped_link_ends_what_the_wrapper_started() {
 }
 
 #[tokio::test]
-async fn a_panic_of_the_task_that_holds_the_link_ends_everything() {
+async fn panic_of_the_task_with_the_link_ends_all_processes() {
     let (tell, told) = oneshot::channel();
     let task = tokio::spawn(async {
         let mut host = run(script(WRAPPER)).await;
@@ -68,7 +70,7 @@ async fn a_panic_of_the_task_that_holds_the_link_ends_everything() {
 }
 
 #[tokio::test]
-async fn an_attempt_dropped_halfway_leaves_nothing() {
+async fn dropped_connection_attempt_leaves_no_process() {
     let stdio = Stdio::new(script(WRAPPER));
     let mut attempt = stdio.connect();
     let mut cx = std::task::Context::from_waker(std::task::Waker::noop());
@@ -81,7 +83,7 @@ async fn an_attempt_dropped_halfway_leaves_nothing() {
 }
 
 #[test]
-fn the_end_of_the_runtime_ends_everything() {
+fn end_of_the_runtime_ends_all_processes() {
     let runtime =
         tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
     let (host, pids) = runtime.block_on(async {
@@ -96,7 +98,7 @@ fn the_end_of_the_runtime_ends_everything() {
 }
 
 #[tokio::test]
-async fn a_wrapper_that_dies_is_reported_although_its_server_holds_the_pipes() {
+async fn exit_of_a_wrapper_is_reported_while_its_server_holds_the_pipes() {
     let mut host = run(script("sleep 1000 & say $!; echo oops >&2; exit 7")).await;
     let pids = host.pids().await;
     let (_, report) = host.end().await;
@@ -107,7 +109,7 @@ async fn a_wrapper_that_dies_is_reported_although_its_server_holds_the_pipes() {
 }
 
 #[tokio::test]
-async fn a_killed_wrapper_takes_its_server_along() {
+async fn server_of_a_killed_wrapper_is_ended() {
     let mut host = run(script("(trap '' TERM; exec sleep 1000) & say $!; kill -9 $$")).await;
     let pids = host.pids().await;
     let (_, report) = host.end().await;
@@ -116,9 +118,9 @@ async fn a_killed_wrapper_takes_its_server_along() {
 }
 
 #[tokio::test]
-async fn what_a_dead_wrapper_leaves_behind_is_asked_first() {
+async fn children_of_an_exited_wrapper_get_sigterm_first() {
     let directory = tempfile::tempdir().unwrap();
-    // The server says when it is ready to be asked; only then does its wrapper go.
+    // The wrapper exits once the server has installed its signal handler.
     let mut options = script(
         "sh -c 'trap \"echo asked >asked; exit\" TERM; echo >ready; while :; do sleep 0.01; done' &
          until [ -e ready ]; do sleep 0.01; done; say $!; exit 7",
@@ -133,7 +135,7 @@ async fn what_a_dead_wrapper_leaves_behind_is_asked_first() {
 }
 
 #[tokio::test]
-async fn a_server_may_take_longer_to_end_than_its_wrapper() {
+async fn server_may_end_later_than_its_wrapper() {
     let directory = tempfile::tempdir().unwrap();
     let mut options = script(
         "exec 3<&0; sh -c 'cat; sleep 0.2; echo saved >work' <&3 >/dev/null & cat >/dev/null; exit 0",
@@ -145,14 +147,14 @@ async fn a_server_may_take_longer_to_end_than_its_wrapper() {
     assert_eq!(std::fs::read_to_string(directory.path().join("work")).unwrap(), "saved\n");
 }
 
-/// A host that exits right after it let go of a link runs nothing of ours any more.
+/// A host that exits right after dropping a link does not run any more of our code.
 #[tokio::test]
-async fn a_dropped_link_does_not_wait_for_the_runtime() {
+async fn dropped_link_ends_processes_without_the_runtime() {
     let mut host = run(script(WRAPPER)).await;
     let pids = host.pids().await;
     drop(host);
     let start = std::time::Instant::now();
-    // This blocks the only thread there is, which is the point.
+    // Block the only thread, so that the runtime cannot help.
     while pids.iter().any(|pid| is_alive(*pid)) {
         assert!(start.elapsed() < AMPLE, "{pids:?} wait for the runtime");
         std::thread::yield_now();
@@ -160,7 +162,7 @@ async fn a_dropped_link_does_not_wait_for_the_runtime() {
 }
 
 #[test]
-fn the_end_of_the_runtime_ends_what_is_still_being_asked() {
+fn end_of_the_runtime_kills_processes_during_shutdown() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let pids = runtime.block_on(async {
         let mut options = script("(trap '' TERM; exec sleep 1000) & say $!; exit 7");

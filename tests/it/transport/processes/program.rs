@@ -1,4 +1,4 @@
-//! Finding the program, and saying why it cannot be started.
+//! Lookup of the server program, and errors when it cannot be started.
 
 use std::{io, os::unix::fs::symlink, path::Path, process::Command};
 
@@ -13,8 +13,8 @@ async fn error(options: StdioOptions) -> ConnectError {
     Stdio::new(options).connect().await.unwrap_err()
 }
 
-/// Writes a file from another process: one that we had open for writing could be inherited by
-/// whatever another test starts, and then not be run.
+/// Writes a file from another process: a child of another test could inherit our descriptor, and the file
+/// could then not be executed (`ETXTBSY`).
 fn write(file: &Path, text: &str, mode: &str) {
     let script = r#"printf '%s' "$2" >"$1" && chmod "$3" "$1""#;
     let status =
@@ -23,7 +23,7 @@ fn write(file: &Path, text: &str, mode: &str) {
 }
 
 #[tokio::test]
-async fn a_name_is_looked_up_in_the_servers_own_path() {
+async fn program_is_looked_up_in_the_path_of_the_server() {
     let (empty, full) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     symlink(SERVER, full.path().join("my-server")).unwrap();
     let mut options = StdioOptions::new("my-server");
@@ -35,7 +35,7 @@ async fn a_name_is_looked_up_in_the_servers_own_path() {
 }
 
 #[tokio::test]
-async fn a_missing_program_names_every_directory_searched() {
+async fn missing_program_names_the_searched_directories() {
     let mut options = StdioOptions::new("no-such-server");
     options.env.insert("PATH".into(), "/one::/two:/three".into());
     let error = error(options).await;
@@ -47,9 +47,9 @@ async fn a_missing_program_names_every_directory_searched() {
 }
 
 #[tokio::test]
-async fn without_a_path_nothing_is_searched() {
+async fn program_is_not_searched_without_a_path() {
     let mut options = StdioOptions::new("sh");
-    options.environment = mcp_transport::Environment::Nothing;
+    options.environment = mcp_transport::process::Environment::Nothing;
     assert_eq!(
         error(options).await.to_string(),
         "program `sh` not found; looked in no directory, because PATH is empty"
@@ -57,16 +57,16 @@ async fn without_a_path_nothing_is_searched() {
 }
 
 #[tokio::test]
-async fn a_missing_file_names_its_directory() {
+async fn missing_program_file_names_its_directory() {
     let error = error(StdioOptions::new("/no/such/server")).await;
     assert_eq!(error.to_string(), "program `/no/such/server` not found; looked in /no/such");
 }
 
 #[tokio::test]
-async fn a_relative_program_is_relative_to_where_it_runs() {
+async fn relative_program_is_resolved_in_its_working_directory() {
     let directory = tempfile::tempdir().unwrap();
     symlink(SERVER, directory.path().join("server")).unwrap();
-    // The way there from where the tests run, so that the directory itself is relative too.
+    // A path relative to the test's directory, so that the working directory is relative too.
     let here = std::env::current_dir().unwrap();
     let up = "../".repeat(here.components().count() - 1);
     let there = directory.path().canonicalize().unwrap();
@@ -79,7 +79,7 @@ async fn a_relative_program_is_relative_to_where_it_runs() {
 }
 
 #[tokio::test]
-async fn a_file_that_may_not_be_run_is_not_called_missing() {
+async fn non_executable_file_is_not_reported_as_missing() {
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("server");
     write(&file, "#!/bin/sh\n", "644");
@@ -97,7 +97,7 @@ async fn a_file_that_may_not_be_run_is_not_called_missing() {
 }
 
 #[tokio::test]
-async fn a_later_program_is_better_than_an_earlier_file() {
+async fn executable_later_in_path_wins_over_a_plain_file() {
     let (first, second) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     write(&first.path().join("server"), "", "644");
     symlink(SERVER, second.path().join("server")).unwrap();
@@ -110,7 +110,7 @@ async fn a_later_program_is_better_than_an_earlier_file() {
 }
 
 #[tokio::test]
-async fn a_script_without_its_interpreter_could_not_be_started() {
+async fn script_with_a_missing_interpreter_is_reported() {
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("server");
     write(&file, "#!/no/such/interpreter\n", "755");
@@ -121,7 +121,7 @@ async fn a_script_without_its_interpreter_could_not_be_started() {
 }
 
 #[tokio::test]
-async fn a_missing_directory_is_named() {
+async fn missing_working_directory_is_named() {
     let mut options = StdioOptions::new("sh");
     options.cwd = Some("/no/such/directory".into());
     assert_eq!(
@@ -131,14 +131,17 @@ async fn a_missing_directory_is_named() {
 }
 
 #[tokio::test]
-async fn text_that_no_system_takes_is_refused_by_name() {
+async fn nul_in_names_and_values_is_rejected() {
     let mut nul = StdioOptions::new("sh");
     nul.args = vec!["fine".into(), "not\0fine".into()];
     assert_eq!(error(nul).await.to_string(), "argument 2 holds a NUL character");
 
     let mut name = StdioOptions::new("sh");
     name.env.insert("A=B".into(), "x".into());
-    assert_eq!(error(name).await.to_string(), "`A=B` is no name for an environment variable");
+    assert_eq!(
+        error(name).await.to_string(),
+        "`A=B` is not a valid name for an environment variable"
+    );
 
     let mut value = StdioOptions::new("sh");
     value.env.insert("SECRET".into(), "hunter\x002".into());

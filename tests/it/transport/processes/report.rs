@@ -1,8 +1,9 @@
-//! What a report tells, and what it does not.
+//! Contents of the close report.
 
 use mcp_transport::{
-    CloseReason, Exit, Inbound, Stdio, StdioOptions,
-    testing::{Cassette, Recorder},
+    Inbound, Stdio, StdioOptions,
+    diagnostics::{CloseReason, Exit},
+    record::{Cassette, Recorder},
 };
 use serde_json::json;
 
@@ -10,25 +11,25 @@ use super::{run, script};
 use crate::transport::host::Host;
 
 #[tokio::test]
-async fn a_server_that_fails_at_once_is_explained() {
+async fn server_that_exits_at_once_is_explained() {
     let (_, report) =
         run(script("echo 'no API_KEY in the environment' >&2; exit 78")).await.end().await;
     assert_eq!(report.reason, CloseReason::Ended);
     assert_eq!(
         report.to_string(),
         "the server ended the connection (exit status 78); \
-         its last words: no API_KEY in the environment"
+         last stderr line: no API_KEY in the environment"
     );
 }
 
 #[tokio::test]
-async fn a_signal_is_named() {
+async fn signal_is_named_in_the_report() {
     let (_, report) = run(script("kill -s SEGV $$")).await.end().await;
     assert_eq!(report.diagnostics.exit, Some(Exit::Signal(11)));
 }
 
 #[tokio::test]
-async fn lines_that_are_no_messages_are_counted_and_the_first_is_shown() {
+async fn invalid_lines_are_counted_and_the_first_is_shown() {
     let banner = "echo; echo '  MCP server v1.2 ready'; say hello; echo '{broken'; say again";
     let mut host = run(script(banner)).await;
     assert_eq!(host.said().await, "hello");
@@ -42,14 +43,14 @@ async fn lines_that_are_no_messages_are_counted_and_the_first_is_shown() {
 }
 
 #[tokio::test]
-async fn a_last_line_without_its_newline_is_heard() {
+async fn last_line_without_a_newline_is_received() {
     let last = r#"printf '{"jsonrpc":"2.0","method":"last/words"}'"#;
     let (words, _) = run(script(last)).await.end().await;
     assert_eq!(words, ["last/words"]);
 }
 
 #[tokio::test]
-async fn what_is_too_large_is_counted_and_skipped() {
+async fn oversized_lines_are_counted_and_skipped() {
     let mut options = script("head -c 100000 /dev/zero | tr '\\0' x; echo; say hello");
     options.max_message = 1000;
     let mut host = run(options).await;
@@ -60,7 +61,7 @@ async fn what_is_too_large_is_counted_and_skipped() {
 }
 
 #[tokio::test]
-async fn frames_tell_what_went_by_and_not_what_was_in_it() {
+async fn recorded_frames_have_no_content() {
     let mut host = run(StdioOptions::new(env!("CARGO_BIN_EXE_parity-server"))).await;
     host.ask(1, "parity/echo", &json!({ "password": "hunter2" }));
     host.next().await;
@@ -73,19 +74,19 @@ async fn frames_tell_what_went_by_and_not_what_was_in_it() {
 }
 
 #[tokio::test]
-async fn names_in_frames_are_cut_short() {
+async fn names_in_frames_are_truncated() {
     let mut host = run(StdioOptions::new("cat")).await;
     let long = "é".repeat(100_000);
     host.ask_as(&long, &long);
     host.next().await;
     let report = host.close().await;
-    // Ours was built at run time, and theirs came back: neither is kept whole.
+    // Both our method, built at run time, and the server's are truncated.
     assert!(format!("{report:?}").len() < 4_000, "{} bytes", format!("{report:?}").len());
     assert!(report.diagnostics.frames.iter().all(|frame| frame.to_string().contains('…')));
 }
 
 #[test]
-fn options_do_not_show_their_values() {
+fn debug_output_of_options_hides_values() {
     let mut options = StdioOptions::new("npx");
     options.args = vec!["--token".into(), "hunter2".into()];
     options.env.insert("API_KEY".into(), "hunter3".into());
@@ -95,7 +96,7 @@ fn options_do_not_show_their_values() {
 }
 
 #[tokio::test]
-async fn diagnostics_can_be_asked_for_while_the_link_lives() {
+async fn diagnostics_are_available_while_the_link_is_open() {
     let mut host = run(script("echo starting >&2; echo banner; say ready; read -r line")).await;
     assert_eq!(host.said().await, "ready");
     let diagnostics = host.outlet.diagnostics();
@@ -106,7 +107,7 @@ async fn diagnostics_can_be_asked_for_while_the_link_lives() {
 }
 
 #[tokio::test]
-async fn an_answer_that_is_none_reaches_its_caller_and_the_record() {
+async fn malformed_response_reaches_its_caller_and_the_report() {
     let malformed = r#"printf '{"jsonrpc":"2.0","id":7,"result":[}\n'; say hello; read -r line"#;
     let recorder = Recorder::new(Stdio::new(script(malformed)));
     let mut host = Host::open(&recorder).await;

@@ -1,4 +1,4 @@
-//! What servers write to their standard error.
+//! Standard error of server processes.
 
 use std::sync::{
     Arc, Mutex,
@@ -8,7 +8,7 @@ use std::sync::{
 use super::{run, script};
 
 #[tokio::test]
-async fn the_last_words_are_kept_and_each_line_is_heard() {
+async fn last_stderr_lines_are_kept_and_each_is_reported() {
     let heard = Arc::new(Mutex::new(Vec::new()));
     let mut options = script("echo one >&2; echo two >&2; printf three >&2; exit 1");
     let listener = heard.clone();
@@ -18,12 +18,12 @@ async fn the_last_words_are_kept_and_each_line_is_heard() {
     assert_eq!(*heard.lock().unwrap(), ["one", "two", "three"]);
     assert_eq!(
         report.to_string(),
-        "the server ended the connection (exit status 1); its last words: three"
+        "the server ended the connection (exit status 1); last stderr line: three"
     );
 }
 
 #[tokio::test]
-async fn what_a_server_was_given_in_confidence_is_not_repeated() {
+async fn secrets_of_the_environment_are_redacted_in_stderr() {
     let heard = Arc::new(Mutex::new(Vec::new()));
     let mut options =
         script("echo $API_TOKEN on stdout; echo using $API_TOKEN in $MODE >&2; exit 1");
@@ -40,7 +40,7 @@ async fn what_a_server_was_given_in_confidence_is_not_repeated() {
 }
 
 #[tokio::test]
-async fn ten_megabytes_block_nobody_and_are_not_kept() {
+async fn ten_megabytes_of_stderr_do_not_block_and_are_not_kept() {
     let lines = Arc::new(AtomicUsize::new(0));
     let mut options = script(
         "head -c 10485760 /dev/zero | tr '\\0' x | fold -w 1024 >&2; echo >&2; echo last >&2
@@ -61,7 +61,7 @@ async fn ten_megabytes_block_nobody_and_are_not_kept() {
 }
 
 #[tokio::test]
-async fn an_endless_line_is_cut() {
+async fn endless_stderr_line_is_truncated() {
     let options = script("head -c 1048576 /dev/zero | tr '\\0' y >&2");
     let (_, report) = run(options).await.end().await;
     let [line] = &report.diagnostics.stderr[..] else { panic!("one line") };
@@ -69,7 +69,7 @@ async fn an_endless_line_is_cut() {
 }
 
 #[tokio::test]
-async fn bytes_that_are_no_text_are_shown_as_well_as_they_can_be() {
+async fn invalid_utf8_in_stderr_is_shown_lossily() {
     let (_, report) = run(script(r"printf 'caf\377\n' >&2")).await.end().await;
     assert_eq!(report.diagnostics.stderr, ["caf\u{fffd}"]);
 }

@@ -1,4 +1,4 @@
-//! Credentials in the upgrade, and nowhere else.
+//! Credentials are sent in the upgrade request only.
 
 use std::sync::{
     Arc, Mutex,
@@ -7,8 +7,8 @@ use std::sync::{
 
 use futures::{StreamExt as _, future::BoxFuture};
 use mcp_transport::{
-    AuthFailure, Authorize, Challenge, Connect as _, Credentials, ErrorClass, StaticHeaders,
-    Target, Ws, WsOptions,
+    Authorize, Connect as _, ErrorClass, StaticHeaders, Ws, WsOptions,
+    auth::{AuthFailure, Challenge, Credentials, Target},
 };
 use tokio::sync::mpsc;
 use tokio_tungstenite::{
@@ -23,9 +23,10 @@ use super::{
     open, refused,
     server::{agree, answering, head, header, listen},
     soon,
+    upgrade::switching,
 };
 
-/// Has a new token after each refusal, as often as it is asked.
+/// An authorizer that has a new token after each refusal.
 #[derive(Default)]
 struct Renewing {
     version: AtomicU64,
@@ -54,7 +55,7 @@ impl Authorize for Renewing {
 }
 
 #[tokio::test]
-async fn a_refused_token_is_renewed_once() {
+async fn refused_upgrade_token_is_renewed_once() {
     let (listener, url) = listen().await;
     tokio::spawn(async move {
         while let Ok((stream, _)) = listener.accept().await {
@@ -87,7 +88,7 @@ async fn a_refused_token_is_renewed_once() {
 }
 
 #[tokio::test]
-async fn who_is_refused_for_good_tries_twice_and_says_so() {
+async fn refused_upgrade_is_retried_as_often_as_an_http_request() {
     for (status, scheme, class) in [
         ("401 Unauthorized", "Bearer", ErrorClass::Auth),
         ("403 Forbidden", "Bearer error=insufficient_scope", ErrorClass::Auth),
@@ -106,36 +107,68 @@ async fn who_is_refused_for_good_tries_twice_and_says_so() {
         let error = refused(options).await;
         assert_eq!(error.class(), class, "{error}");
         let tried: Vec<_> = std::iter::from_fn(|| heard.try_recv().ok()).flatten().collect();
-        assert_eq!(tried, ["Bearer s3cret-0", "Bearer s3cret-1"]);
+        // A 401 status gets one renewal, as over HTTP.
+        let most = if status.starts_with("401") { 2 } else { 4 };
+        assert_eq!(tried, [0, 1, 2, 3].map(|version| format!("Bearer s3cret-{version}"))[..most]);
     }
 }
 
+/// A server may require a nonce first and refuse the token afterwards.
 #[tokio::test]
-async fn an_authorizer_that_gives_up_is_quoted() {
+async fn dpop_nonce_and_new_token_are_two_challenges() {
+    let url = answering(|_, head| match header(head, "authorization") {
+        Some("Bearer s3cret-0") => "HTTP/1.1 401 Unauthorized\r\nDPoP-Nonce: n-1\r\n\
+             WWW-Authenticate: DPoP error=\"use_dpop_nonce\"\r\n\r\n"
+            .into(),
+        Some("Bearer s3cret-1") => "HTTP/1.1 401 Unauthorized\r\nDPoP-Nonce: n-2\r\n\
+             WWW-Authenticate: DPoP error=\"invalid_token\"\r\n\r\n"
+            .into(),
+        _ => switching(head, ""),
+    })
+    .await;
+    let authorizer = Arc::new(Renewing::default());
+    let mut options = WsOptions::new(&url);
+    options.authorizer = Some(authorizer.clone());
+    drop(open(options).await);
+    let challenges = authorizer.challenges.lock().unwrap();
+    let told: Vec<_> = challenges
+        .iter()
+        .map(|challenge| {
+            (challenge.param("error"), challenge.dpop_nonce.as_deref(), challenge.stamp)
+        })
+        .collect();
+    assert_eq!(
+        told,
+        [(Some("use_dpop_nonce"), Some("n-1"), 0), (Some("invalid_token"), Some("n-2"), 1)]
+    );
+}
+
+#[tokio::test]
+async fn failure_of_the_authorizer_is_quoted() {
     let url = answering(|_, _| "HTTP/1.1 401 Unauthorized\r\n\r\n".into()).await;
     let mut options = WsOptions::new(url);
     options.authorizer = Some(Arc::new(StaticHeaders::bearer("s3cret")));
     let error = refused(options).await;
     assert_eq!(error.class(), ErrorClass::Auth);
-    assert!(error.to_string().starts_with("authentication failed: "), "{error}");
+    assert!(error.to_string().starts_with("authentication failed (status 401): "), "{error}");
 }
 
 #[tokio::test]
-async fn a_redirect_gets_no_credentials() {
+async fn redirected_upgrade_gets_no_credentials() {
     let (elsewhere, other) = listen().await;
     let url =
         answering(move |_, _| format!("HTTP/1.1 307 Moved\r\nLocation: {other}\r\n\r\n")).await;
     let mut options = WsOptions::new(url);
     options.authorizer = Some(Arc::new(StaticHeaders::bearer("s3cret")));
     assert_eq!(refused(options).await.class(), ErrorClass::Permanent);
-    // Whoever had followed it would be in the queue by now.
+    // A followed redirect would be in the accept queue by now.
     let waiting = elsewhere.accept();
     let nobody = std::time::Duration::from_millis(50);
     assert!(tokio::time::timeout(nobody, waiting).await.is_err());
 }
 
 #[tokio::test]
-async fn secrets_go_to_the_server_and_into_no_text_of_ours() {
+async fn secrets_are_sent_to_the_server_and_not_shown() {
     let (listener, url) = listen().await;
     let url = format!("{url}?token=s3cret-query");
     let mut options = WsOptions::new(url);

@@ -1,9 +1,9 @@
-//! How a link ends, and how we notice.
+//! How a WebSocket link ends, and how the end is detected.
 
 use std::time::Duration;
 
 use futures::{SinkExt as _, StreamExt as _};
-use mcp_transport::{CloseReason, ErrorClass, WsOptions};
+use mcp_transport::{ErrorClass, WsOptions, diagnostics::CloseReason};
 use tokio::sync::mpsc;
 use tokio_tungstenite::tungstenite::{
     Message as Frame,
@@ -69,12 +69,12 @@ async fn close_codes_are_reported_and_answered() {
 }
 
 #[tokio::test]
-async fn a_server_that_answers_no_ping_is_given_up() {
+async fn server_without_pongs_is_given_up() {
     let (listener, url) = listen().await;
     tokio::spawn(async move {
         let (stream, _) = listener.accept().await.expect("a connection");
         let held = accept(stream).await;
-        // Connected as far as the system is concerned, and gone for all that.
+        // The TCP connection stays open, but nothing answers.
         std::future::pending::<()>().await;
         drop(held);
     });
@@ -91,7 +91,7 @@ async fn a_server_that_answers_no_ping_is_given_up() {
 }
 
 #[tokio::test]
-async fn a_server_that_answers_pings_is_kept() {
+async fn server_with_pongs_is_kept() {
     let url = serving(|mut socket| {
         Box::pin(async move {
             let mut pings = 0;
@@ -112,7 +112,7 @@ async fn a_server_that_answers_pings_is_kept() {
 }
 
 #[tokio::test]
-async fn a_close_is_a_close_frame_behind_everything_that_was_sent() {
+async fn close_frame_follows_all_sent_messages() {
     let (told, mut heard) = mpsc::unbounded_channel();
     let url = serving(move |mut socket| {
         let told = told.clone();
@@ -138,7 +138,7 @@ async fn a_close_is_a_close_frame_behind_everything_that_was_sent() {
 }
 
 #[tokio::test]
-async fn a_server_that_does_not_answer_a_close_cannot_hold_us() {
+async fn close_does_not_wait_for_a_missing_close_frame() {
     let (listener, url) = listen().await;
     tokio::spawn(async move {
         let (stream, _) = listener.accept().await.expect("a connection");
@@ -153,11 +153,11 @@ async fn a_server_that_does_not_answer_a_close_cannot_hold_us() {
     link.outlet.close();
     let (_, report) = end(&mut link).await;
     assert_eq!(report.reason, CloseReason::Requested);
-    assert!(report.flushed >= ticket, "it was handed over, whatever became of it");
+    assert!(report.flushed >= ticket, "it was flushed");
 }
 
 #[tokio::test]
-async fn a_dropped_inlet_closes_the_socket_at_once() {
+async fn dropped_inlet_closes_the_websocket() {
     let (told, mut heard) = mpsc::unbounded_channel();
     let url = serving(move |mut socket| {
         let told = told.clone();
@@ -172,6 +172,6 @@ async fn a_dropped_inlet_closes_the_socket_at_once() {
     let outlet = link.outlet.clone();
     drop(link.inlet);
     soon(heard.recv()).await.expect("the server notices");
-    // Nobody waits for room that will never be.
+    // Senders must not wait for room that will never be available.
     soon(std::future::poll_fn(|cx| outlet.poll_ready(cx))).await;
 }

@@ -1,8 +1,8 @@
-//! Frames as servers send them.
+//! WebSocket frames sent by servers.
 
 use futures::{SinkExt as _, StreamExt as _};
 use mcp_jsonrpc::{Failure, Message, RawJson, Response};
-use mcp_transport::{CloseReason, Inbound, WsOptions};
+use mcp_transport::{Inbound, WsOptions, diagnostics::CloseReason};
 use tokio::io::AsyncWriteExt as _;
 use tokio_tungstenite::tungstenite::{
     Message as Frame,
@@ -19,12 +19,12 @@ use super::{
     soon,
 };
 
-/// One of several frames of a message.
+/// One fragment of a message.
 fn piece(kind: Data, is_final: bool, bytes: &[u8]) -> Frame {
     Frame::Frame(RawFrame::message(bytes_of(bytes), OpCode::Data(kind), is_final))
 }
 
-/// A server that sends these and then holds on until we go.
+/// A server that sends these frames and then waits for the client to close.
 async fn sending(frames: Vec<Frame>) -> String {
     serving(move |mut socket| {
         let frames = frames.clone();
@@ -43,7 +43,7 @@ fn notification(method: &str) -> String {
 }
 
 #[tokio::test]
-async fn a_binary_frame_that_holds_a_message_is_one_and_any_other_is_counted() {
+async fn binary_frame_with_a_message_is_accepted_and_others_are_counted() {
     let url = sending(vec![
         Frame::Binary(bytes_of(notification("binary").as_bytes())),
         Frame::Binary(bytes_of(b"\x00\xff\x00")),
@@ -60,7 +60,7 @@ async fn a_binary_frame_that_holds_a_message_is_one_and_any_other_is_counted() {
 }
 
 #[tokio::test]
-async fn a_message_in_many_frames_is_one_with_a_ping_in_between() {
+async fn fragmented_message_with_a_ping_in_between_is_reassembled() {
     let text = notification("joined");
     let (first, rest) = text.split_at(5);
     let url = sending(vec![
@@ -75,7 +75,7 @@ async fn a_message_in_many_frames_is_one_with_a_ping_in_between() {
 }
 
 #[tokio::test]
-async fn a_message_above_the_limit_fails_its_call_and_the_link_goes_on() {
+async fn oversized_websocket_message_fails_only_its_own_call() {
     let filler = "x".repeat(10_000);
     let answer = |id: i64| format!(r#"{{"jsonrpc":"2.0","id":{id},"result":"{filler}"}}"#);
     let (whole, pieces) = (answer(1), answer(2));
@@ -103,7 +103,7 @@ async fn a_message_above_the_limit_fails_its_call_and_the_link_goes_on() {
 }
 
 #[tokio::test]
-async fn a_server_that_pings_is_answered() {
+async fn ping_of_the_server_is_answered() {
     let url = serving(|mut socket| {
         Box::pin(async move {
             socket.send(Frame::Ping(bytes_of(b"42"))).await.expect("it is sent");
@@ -119,7 +119,7 @@ async fn a_server_that_pings_is_answered() {
 }
 
 #[tokio::test]
-async fn what_comes_along_with_the_upgrade_is_heard_and_what_breaks_the_protocol_ends_the_link() {
+async fn frames_after_the_upgrade_are_read_and_protocol_errors_end_the_link() {
     let (listener, url) = listen().await;
     let server = tokio::spawn(async move {
         let (mut stream, _) = listener.accept().await.expect("a connection");
@@ -134,10 +134,10 @@ async fn what_comes_along_with_the_upgrade_is_heard_and_what_breaks_the_protocol
         .into_bytes();
         answer.extend([0x81, u8::try_from(text.len()).expect("short")]);
         answer.extend(text.as_bytes());
-        // A continuation of nothing.
+        // A continuation frame without a first fragment.
         answer.extend([0x80, 0]);
         stream.write_all(&answer).await.expect("it is sent");
-        // What it hears about that: a masked close frame with the code for broken protocols.
+        // The reply: a masked close frame with status 1002, https://www.rfc-editor.org/rfc/rfc6455#section-7.4.1
         let mut goodbye = [0; 8];
         tokio::io::AsyncReadExt::read_exact(&mut stream, &mut goodbye).await.expect("a frame");
         let code = [goodbye[6] ^ goodbye[2], goodbye[7] ^ goodbye[3]];
@@ -155,7 +155,7 @@ async fn what_comes_along_with_the_upgrade_is_heard_and_what_breaks_the_protocol
 }
 
 #[tokio::test]
-async fn large_messages_go_out_whole() {
+async fn large_messages_are_sent_completely() {
     let url = serving(|mut socket| {
         Box::pin(async move {
             while let Some(Ok(frame)) = socket.next().await {

@@ -1,7 +1,7 @@
 //! The parity server behind a WebSocket.
 
 use futures::{SinkExt as _, StreamExt as _};
-use mcp_jsonrpc::{Decoded, decode};
+use mcp_jsonrpc::wire::{Decoded, decode};
 use mcp_transport::{
     WsOptions,
     testing::parity::{Action, Server},
@@ -22,8 +22,8 @@ use super::{
 
 const BUFFER: u32 = 64 << 10;
 
-/// How to reach a parity server over a connection of its own. The system buffers little on either side:
-/// what it holds counts as sent, so it must not be all that a scenario sends.
+/// Options for a parity server that serves a single connection. Socket buffers are small on both sides: bytes in them
+/// count as sent, so they must not hold everything a scenario sends.
 pub(crate) async fn parity_server(is_secure: bool) -> WsOptions {
     let authority = is_secure.then(Authority::new);
     let acceptor = authority.as_ref().map(|authority| acceptor(authority, None));
@@ -40,7 +40,7 @@ pub(crate) async fn parity_server(is_secure: bool) -> WsOptions {
                 match acceptor {
                     None => serve(stream).await,
                     Some(acceptor) => {
-                        // An attempt may be abandoned at any point.
+                        // The client may abandon an attempt at any point.
                         let Ok(stream) = acceptor.accept(stream).await else { return };
                         serve(stream).await;
                     }
@@ -57,7 +57,7 @@ pub(crate) async fn parity_server(is_secure: bool) -> WsOptions {
 async fn serve<S: AsyncRead + AsyncWrite + Unpin>(stream: S) {
     let Ok(mut socket) = accept_hdr_async(stream, agree).await else { return };
     let mut server = Server::default();
-    // An error is the host going away.
+    // An error means that the host disconnected.
     while let Some(Ok(frame)) = socket.next().await {
         if !matches!(frame, Frame::Text(_) | Frame::Binary(_)) {
             continue;
@@ -77,8 +77,8 @@ async fn serve<S: AsyncRead + AsyncWrite + Unpin>(stream: S) {
     }
 }
 
-/// Ends without a word, like a process that is killed: what was written still arrives. The socket stays
-/// open for reading, since closing it with bytes unread would have the system take back what was written.
+/// Ends without a close frame, like a killed process; data already written still arrives. The socket stays open for
+/// reading, because closing it with unread bytes would discard the written ones.
 async fn die<S: AsyncRead + AsyncWrite + Unpin>(mut socket: WebSocketStream<S>) {
     let _ = socket.get_mut().shutdown().await;
     std::future::pending::<()>().await;

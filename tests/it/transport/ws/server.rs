@@ -1,9 +1,9 @@
-//! What the servers of these tests are made of.
+//! Helpers for the WebSocket servers of these tests.
 
 use std::sync::Arc;
 
 use futures::{SinkExt as _, StreamExt as _, future::BoxFuture};
-use mcp_jsonrpc::{Decoded, decode};
+use mcp_jsonrpc::wire::{Decoded, decode};
 use mcp_transport::{Connect as _, Inbound, Stdio, StdioOptions};
 use tokio::{
     io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _},
@@ -25,8 +25,12 @@ pub(super) async fn listen() -> (TcpListener, String) {
     (listener, url)
 }
 
-/// Says yes to the subprotocol, as servers should.
-#[expect(clippy::result_large_err, clippy::unnecessary_wraps, reason = "the callback is like that")]
+/// Accepts the subprotocol.
+#[expect(
+    clippy::result_large_err,
+    clippy::unnecessary_wraps,
+    reason = "the signature is given by tungstenite"
+)]
 pub(super) fn agree(
     request: &Request,
     mut response: Response,
@@ -41,7 +45,7 @@ pub(super) async fn accept<S: AsyncRead + AsyncWrite + Unpin>(stream: S) -> WebS
     accept_hdr_async(stream, agree).await.expect("an upgrade")
 }
 
-/// A server that does this with every connection. Returns its URL.
+/// A server that runs this for every connection. Returns its URL.
 pub(super) async fn serving(
     serve: impl Fn(Socket) -> BoxFuture<'static, ()> + Send + Sync + 'static,
 ) -> String {
@@ -56,7 +60,7 @@ pub(super) async fn serving(
     url
 }
 
-/// A server that answers the `n`th connection, which it reads the head of, with these bytes and hangs up.
+/// A server that reads the head of the `n`th connection, answers with these bytes, and closes.
 pub(super) async fn answering(
     answer: impl Fn(usize, &str) -> String + Send + Sync + 'static,
 ) -> String {
@@ -65,7 +69,7 @@ pub(super) async fn answering(
         let mut count = 0;
         while let Ok((mut stream, _)) = listener.accept().await {
             let head = head(&mut stream).await;
-            // A client that has given up is not our affair.
+            // The client may have given up.
             let _ = stream.write_all(answer(count, &head).as_bytes()).await;
             let _ = stream.shutdown().await;
             count += 1;
@@ -74,7 +78,7 @@ pub(super) async fn answering(
     url
 }
 
-/// The head of a request, as text.
+/// Reads the head of a request as text.
 pub(super) async fn head(stream: &mut TcpStream) -> String {
     let mut head = Vec::new();
     while !head.ends_with(b"\r\n\r\n") {
@@ -89,7 +93,7 @@ pub(super) fn header<'a>(head: &'a str, name: &str) -> Option<&'a str> {
     lines.find(|(known, _)| known.eq_ignore_ascii_case(name)).map(|(_, value)| value)
 }
 
-/// A WebSocket in front of a program that speaks over its pipes, a new one for each connection.
+/// A WebSocket server in front of a stdio server, with a new process for each connection.
 pub(crate) async fn bridge(program: StdioOptions) -> String {
     serving(move |mut socket| {
         let stdio = Stdio::new(program.clone());

@@ -1,13 +1,13 @@
-//! Over TLS, with authorities of our own.
+//! WebSocket over TLS, with the test's certificate authorities.
 
 use std::sync::Arc;
 
 use futures::{SinkExt as _, StreamExt as _};
-use mcp_transport::{ErrorClass, TlsIdentity, WsOptions};
+use mcp_transport::{ErrorClass, WsOptions, net::TlsIdentity};
 use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair};
 use rustls::{
     RootCertStore, ServerConfig,
-    crypto::ring::default_provider,
+    crypto::aws_lc_rs::default_provider,
     pki_types::{CertificateDer, PrivateKeyDer},
     server::WebPkiClientVerifier,
 };
@@ -18,7 +18,7 @@ use super::{
     server::{accept, listen},
 };
 
-/// An authority that hands out certificates.
+/// A certificate authority.
 pub(super) struct Authority {
     pub(super) pem: String,
     der: CertificateDer<'static>,
@@ -47,7 +47,7 @@ impl Authority {
     }
 }
 
-/// TLS on 127.0.0.1, for those whom `clients` vouches for if it is given.
+/// A TLS acceptor for 127.0.0.1 that requires certificates of `clients` if given.
 pub(super) fn acceptor(authority: &Authority, clients: Option<&Authority>) -> TlsAcceptor {
     let Certified { certificate, key } = authority.certify("127.0.0.1");
     let provider = Arc::new(default_provider());
@@ -68,7 +68,7 @@ pub(super) fn acceptor(authority: &Authority, clients: Option<&Authority>) -> Tl
     TlsAcceptor::from(Arc::new(config))
 }
 
-/// An echo behind that.
+/// An echo server behind that acceptor.
 async fn serving(authority: &Authority, clients: Option<&Authority>) -> String {
     let acceptor = acceptor(authority, clients);
     let (listener, url) = listen().await;
@@ -76,7 +76,7 @@ async fn serving(authority: &Authority, clients: Option<&Authority>) -> String {
         while let Ok((stream, _)) = listener.accept().await {
             let acceptor = acceptor.clone();
             tokio::spawn(async move {
-                // Clients that do not trust us leave here.
+                // Clients that do not trust the certificate disconnect here.
                 let Ok(stream) = acceptor.accept(stream).await else { return };
                 let mut socket = accept(stream).await;
                 while let Some(Ok(frame)) = socket.next().await {
@@ -91,7 +91,7 @@ async fn serving(authority: &Authority, clients: Option<&Authority>) -> String {
 }
 
 #[tokio::test]
-async fn an_authority_of_our_own_is_trusted_when_we_say_so() {
+async fn configured_authority_is_trusted_over_wss() {
     let authority = Authority::new();
     let url = serving(&authority, None).await;
     let mut options = WsOptions::new(&url);
@@ -99,7 +99,7 @@ async fn an_authority_of_our_own_is_trusted_when_we_say_so() {
     let mut link = open(options).await;
     let ticket = request(&link, 1);
     assert_eq!(receive_all(&mut link, 1).await.len(), 1);
-    // More than TLS buffers at once, both ways.
+    // More than TLS buffers at once, in both directions.
     for id in 2..500 {
         request(&link, id);
     }
@@ -109,7 +109,7 @@ async fn an_authority_of_our_own_is_trusted_when_we_say_so() {
     assert_eq!(report.to_string(), "the connection was closed on request");
     assert!(report.flushed >= ticket);
 
-    // Somebody else's authority.
+    // A different authority.
     let mut options = WsOptions::new(&url);
     options.tls.extra_roots.push(Authority::new().pem.into_bytes());
     let error = refused(options).await;
@@ -118,14 +118,14 @@ async fn an_authority_of_our_own_is_trusted_when_we_say_so() {
 }
 
 #[tokio::test]
-async fn a_server_that_asks_for_a_certificate_gets_ours() {
+async fn client_certificate_is_sent_over_wss() {
     let authority = Authority::new();
     let clients = Authority::new();
     let url = serving(&authority, Some(&clients)).await;
     let mut options = WsOptions::new(&url);
     options.tls.extra_roots.push(authority.pem.clone().into_bytes());
 
-    // Without one, it does not talk to us.
+    // The handshake fails without one.
     let error = refused(options.clone()).await;
     assert_eq!(error.class(), ErrorClass::Permanent, "{error}");
     assert!(error.to_string().contains("TLS failed"), "{error}");
@@ -138,7 +138,7 @@ async fn a_server_that_asks_for_a_certificate_gets_ours() {
 }
 
 #[tokio::test]
-async fn tls_to_a_server_without_it_fails_clearly() {
+async fn tls_to_a_plain_server_fails_clearly() {
     let (listener, url) = listen().await;
     tokio::spawn(async move {
         while let Ok((mut stream, _)) = listener.accept().await {

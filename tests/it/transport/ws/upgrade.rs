@@ -1,4 +1,4 @@
-//! Servers that do not upgrade, or not as they should.
+//! Servers that refuse the upgrade or answer it wrongly.
 
 use std::time::Duration;
 
@@ -10,8 +10,8 @@ use super::{
     server::{answering, header, listen},
 };
 
-/// A 101 with these headers beside those of every upgrade.
-fn switching(head: &str, more: &str) -> String {
+/// A 101 response with these headers beside the required ones.
+pub(super) fn switching(head: &str, more: &str) -> String {
     let accept = derive_accept_key(header(head, "sec-websocket-key").expect("a key").as_bytes());
     format!(
         "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\
@@ -24,7 +24,7 @@ fn told(url: &str, error: &ConnectError) -> String {
 }
 
 #[tokio::test]
-async fn a_status_says_whose_move_it_is() {
+async fn upgrade_status_is_mapped_to_a_class() {
     for (status, class, text) in [
         ("200 OK", ErrorClass::Permanent, "the server does not upgrade to WebSocket (status 200)"),
         (
@@ -57,7 +57,7 @@ async fn a_status_says_whose_move_it_is() {
 }
 
 #[tokio::test]
-async fn a_server_that_has_too_much_to_do_says_when_to_come_back() {
+async fn retry_after_of_a_refused_upgrade_is_reported() {
     for (status, after, expected) in [
         ("429 Too Many Requests", "17", Some(17)),
         ("503 Service Unavailable", "0", Some(0)),
@@ -73,7 +73,7 @@ async fn a_server_that_has_too_much_to_do_says_when_to_come_back() {
 }
 
 #[tokio::test]
-async fn a_server_that_upgrades_wrongly_is_refused() {
+async fn invalid_upgrade_is_rejected() {
     for (answer, problem) in [
         (
             (|head| switching(head, "Sec-WebSocket-Protocol: soap\r\n")) as fn(&str) -> String,
@@ -85,24 +85,24 @@ async fn a_server_that_upgrades_wrongly_is_refused() {
         ),
         (|_| switching("Sec-WebSocket-Key: another", ""), "it answers another request than ours"),
         (|head| switching(head, "").replace("websocket", "h2c"), "it switches to something else"),
-        (|_| "SSH-2.0-OpenSSH_9.6\r\n\r\n".into(), "its answer is not HTTP/1.1"),
+        (
+            |_| "SSH-2.0-OpenSSH_9.6\r\n\r\n".into(),
+            "its answer is not HTTP/1.1: invalid HTTP version parsed",
+        ),
         (
             |_| format!("HTTP/1.1 101 Ok\r\nX-Endless: {}", "x".repeat(100_000)),
-            "its answer does not end",
+            "its answer is not HTTP/1.1: message head is too large",
         ),
     ] {
         let url = answering(move |_, head| answer(head)).await;
         let error = refused(WsOptions::new(&url)).await;
-        assert_eq!(
-            told(&url, &error),
-            format!("URL is no WebSocket server as it should be: {problem}")
-        );
+        assert_eq!(told(&url, &error), format!("URL is not a valid WebSocket server: {problem}"));
         assert_eq!(error.class(), ErrorClass::Permanent);
     }
 }
 
 #[tokio::test]
-async fn nobody_there_is_unreachable() {
+async fn missing_server_is_unreachable() {
     let (listener, url) = listen().await;
     drop(listener);
     let error = refused(WsOptions::new(&url)).await;
@@ -110,7 +110,7 @@ async fn nobody_there_is_unreachable() {
     assert_eq!(error.class(), ErrorClass::Transient);
     assert!(told(&url, &error).starts_with("URL: "), "{error}");
 
-    // Somebody who says nothing, and somebody who hangs up.
+    // A server that never answers, and one that closes.
     let (listener, url) = listen().await;
     let mut options = WsOptions::new(&url);
     options.connect_timeout = Duration::from_millis(30);
@@ -125,7 +125,7 @@ async fn nobody_there_is_unreachable() {
 }
 
 #[tokio::test]
-async fn options_that_make_no_sense_are_said_to_before_anything_is_opened() {
+async fn invalid_options_are_rejected_before_connecting() {
     for url in ["http://localhost/", "ws://", "not a url", "ws://me:s3cret@localhost/"] {
         let error = refused(WsOptions::new(url)).await;
         assert!(matches!(error, ConnectError::InvalidOptions(_)), "{error:?}");

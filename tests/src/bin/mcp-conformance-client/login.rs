@@ -1,12 +1,12 @@
-//! Credentials, from what the context of a scenario holds: the same options a host would read from its
-//! configuration.
+//! Credentials from the context of a scenario, set with the same options that a host reads from its configuration.
 
 use std::{io, sync::Arc};
 
 use mcp_auth::{
-    ClientProof, Enterprise, Grant, InteractError, OAuth, OAuthOptions, OnEvent, Paste,
-    PreRegistered, ReqwestClient, Secret, SigningKey, Source, Vault,
+    ClientProof, Enterprise, Grant, InteractError, OAuth, OAuthOptions, OnEvent, PreRegistered,
+    Secret, SigningKey, Source, guard::GuardedClient, interact::Paste, store::Vault,
 };
+use mcp_transport::net::TlsOptions;
 use serde_json::Value;
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
@@ -15,14 +15,15 @@ use tokio::{
 
 use crate::Failure;
 
-/// Where a host would publish its metadata document. Nobody is there.
+/// The URL of the client metadata document. It is not served.
 const DOCUMENT: &str = "https://conformance-test.local/client-metadata.json";
-/// The head of an answer that is longer than this is none.
+/// The maximum length of a response head.
 const LONGEST_HEAD: u64 = 64 * 1024;
 
 pub(crate) fn authorizer(url: &str, context: &Value) -> Result<OAuth, Failure> {
     let vault = Arc::new(Vault::in_memory(OnEvent::default()));
-    let mut options = OAuthOptions::new(url, vault, Arc::new(ReqwestClient::new()?));
+    let mut options =
+        OAuthOptions::new(url, vault, Arc::new(GuardedClient::new(&TlsOptions::default())?));
     options.client_name = "mcp-conformance-client".into();
     options.client_metadata_url = Some(DOCUMENT.into());
     options.client = client(context)?;
@@ -31,7 +32,7 @@ pub(crate) fn authorizer(url: &str, context: &Value) -> Result<OAuth, Failure> {
     Ok(OAuth::new(options))
 }
 
-/// The client the authorization server knows already, where there is one.
+/// The pre-registered client, if the context has one.
 fn client(context: &Value) -> Result<Option<PreRegistered>, Failure> {
     let Some(id) = context["client_id"].as_str() else { return Ok(None) };
     let proof = match (context["client_secret"].as_str(), context["private_key_pem"].as_str()) {
@@ -52,7 +53,7 @@ fn grant(context: &Value) -> Grant {
     if let Some(token) = text("valid_jwt") {
         return Grant::Workload(value(token));
     }
-    // A known client may log a person in or itself; only the name of the scenario says which.
+    // A registered client may log in a user or itself; only the name of the scenario tells which.
     match text("name") {
         Some(name) if name.contains("client-credentials") => Grant::ClientCredentials,
         _ => Grant::AuthorizationCode,
@@ -63,7 +64,7 @@ fn value(secret: &str) -> Source {
     Source::Value(Secret::new(secret))
 }
 
-/// A person with a browser that goes one step: asks for the page and says where it was sent.
+/// A minimal browser: requests the page and returns the redirect target.
 async fn visit(page: String) -> Result<Secret, InteractError> {
     ask(&page).await.map(Secret::new).map_err(InteractError::Browser)
 }

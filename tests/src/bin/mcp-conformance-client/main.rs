@@ -1,8 +1,7 @@
 //! The client that the official conformance suite drives: see `cargo xtask conformance`.
 //!
-//! One path through the library for every scenario: connect, list, read and call what the server has,
-//! close. What a scenario tests is for the library to do; what the suite passes on in its context
-//! (credentials, calls to make) is for us to hand over.
+//! Every scenario runs the same code: connect, list, read and call everything the server offers, close. The behaviour
+//! under test is in the library; this program only passes on the context of the suite (credentials, calls to make).
 
 mod login;
 mod synthesis;
@@ -11,17 +10,17 @@ use std::{env, error::Error, process::ExitCode, sync::Arc, time::Duration};
 
 use mcp_client::{
     BoxFuture, CallError, Client, ClientCapabilities, ClientOptions, ElicitRequest, ElicitResult,
-    Handler, RawJson, Tool,
+    Handler, RawJson, types::Tool,
 };
 use mcp_transport::{Http, HttpClient, HttpOptions};
 use serde_json::Value;
 
-/// Shorter than the suite's: one that is killed by the suite says nothing any more.
+/// Shorter than the suite's limit: a client killed by the suite cannot report an error.
 const DEADLINE: Duration = Duration::from_secs(20);
 
 const SKILLS: &str = "io.modelcontextprotocol/skills";
 
-/// Something went wrong that the scenario did not ask for.
+/// An error that the scenario did not ask for.
 type Failure = Box<dyn Error>;
 
 fn main() -> ExitCode {
@@ -66,7 +65,7 @@ async fn talk(url: &str, context: &Value) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The first resource and the first prompt, if there are any.
+/// Reads the first resource and gets the first prompt, if there are any.
 async fn read_and_prompt(client: &Client) -> Result<(), Failure> {
     let offered = &client.server().capabilities;
     if offered.resources.is_some()
@@ -82,8 +81,7 @@ async fn read_and_prompt(client: &Client) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The skills the server lists, as if somebody wanted each of them, unless the scenario is about nobody
-/// wanting any.
+/// Loads every skill the server lists, unless the scenario is about skills that are not loaded.
 async fn load_skills(client: &Client) -> Result<(), Failure> {
     let extensions = client.server().capabilities.extensions.as_ref();
     if extensions.and_then(|all| all.get(SKILLS)).is_none() {
@@ -100,7 +98,7 @@ async fn load_skills(client: &Client) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The calls the context wants, or every tool once with made-up arguments.
+/// Makes the calls of the context, or calls every tool once with made-up arguments.
 async fn call_all(client: &Client, tools: &[Tool], context: &Value) -> Result<(), Failure> {
     let wanted: Vec<(String, RawJson)> = match context["toolCalls"].as_array() {
         Some(calls) => calls.iter().map(as_call).collect::<Result<_, _>>()?,
@@ -112,8 +110,12 @@ async fn call_all(client: &Client, tools: &[Tool], context: &Value) -> Result<()
     for (name, arguments) in wanted {
         match client.call_tool_raw(&name, arguments).await {
             Ok(_) => {}
-            // It is the server's business what it refuses. Everything else is ours.
-            Err(CallError::Rejected(error)) => eprintln!("{name}: {error}"),
+            // The server may reject a call; any other failure is ours.
+            Err(CallError::Failed {
+                failure: mcp_client::rpc::Failure::Rejected(error), ..
+            }) => {
+                eprintln!("{name}: {error}");
+            }
             Err(error) => return Err(format!("{name}: {error}").into()),
         }
     }
@@ -125,7 +127,7 @@ fn as_call(call: &Value) -> Result<(String, RawJson), Failure> {
     Ok((name.to_owned(), RawJson::encode(&call["arguments"])?))
 }
 
-/// Says yes and fills nothing in: what a form shows as its defaults, the library sends.
+/// Accepts every elicitation without input, so that the library sends the defaults of the form.
 struct Agreeable;
 
 impl Handler for Agreeable {

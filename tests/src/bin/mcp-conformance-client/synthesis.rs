@@ -1,13 +1,17 @@
-//! Arguments for tools and prompts that nobody told us how to call.
+//! Made-up arguments for tools and prompts.
 
 use std::collections::BTreeMap;
 
-use mcp_client::{Prompt, RawJson, ShapeError, Tool};
+use mcp_client::{
+    RawJson,
+    rpc::ShapeError,
+    types::{Prompt, Tool},
+};
 use mcp_jsonrpc::ObjectWriter;
 use serde_json::{Value, json};
 
-/// A value for each required argument, by its type. An argument called `schema` wants one: it gets
-/// the input schema of the first other tool, byte for byte as the server wrote it.
+/// A value for each required argument, by its type. An argument named `schema` gets the input schema of the first
+/// other tool, byte for byte as the server wrote it.
 pub(crate) fn arguments(tool: &Tool, tools: &[Tool]) -> Result<RawJson, ShapeError> {
     let schema: Value = tool.input_schema.decode()?;
     let required = schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str);
@@ -22,7 +26,7 @@ pub(crate) fn arguments(tool: &Tool, tools: &[Tool]) -> Result<RawJson, ShapeErr
     Ok(arguments.finish())
 }
 
-/// Something for each required argument.
+/// A value for each required argument.
 pub(crate) fn prompt_arguments(prompt: &Prompt) -> BTreeMap<String, String> {
     let required = prompt.arguments.iter().filter(|argument| argument.required);
     required.map(|argument| (argument.name.clone(), "text".to_owned())).collect()

@@ -1,4 +1,4 @@
-//! Many servers of every kind, and the ways to them: some through a client of their own, some through one bridge.
+//! Many servers of every kind, some connected through a separate client, the others through one bridge.
 
 use std::{
     io,
@@ -9,12 +9,13 @@ use std::{
 
 use futures::{StreamExt as _, stream};
 use mcp_bridge::{
-    Bridge, BridgeOptions, CallContext, Connector as _, DefaultConnector, FailureKind, RawJson,
-    ServerConfig, Snapshot, ToolServer,
+    Bridge, BridgeOptions, CallContext, FailureKind, RawJson, ServerConfig, Snapshot,
+    connect::{Connector as _, DefaultConnector},
 };
 use mcp_client::{Client, ClientOptions, EraChoice};
-use mcp_config::{EraPin, Remote, Sdk, Stdio, Transport};
-use mcp_jsonrpc::Noise;
+use mcp_config::{Remote, Sdk, Stdio, Transport, model::EraPin};
+use mcp_jsonrpc::UnmatchedMessages;
+use mcp_server::ToolServer;
 use tokio::{
     io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader},
     process::{Child, ChildStdin, Command},
@@ -22,22 +23,22 @@ use tokio::{
 
 use crate::{plan::Kind, serve, serve::Net};
 
-/// How many connections are opened at once.
+/// Number of connections opened at once.
 const AT_ONCE: usize = 16;
-/// How long a process may take to end once it has been told.
+/// Time limit for a process to exit.
 const ENDING: Duration = Duration::from_secs(20);
 
-/// One server and the way to it.
+/// One server and its connection.
 pub(crate) struct Server {
     pub(crate) number: u32,
     pub(crate) name: String,
     pub(crate) kind: Kind,
-    /// Whose own client it is; those without one are the bridge's.
+    /// The client of this server; servers without one are in the bridge.
     client: Option<Client>,
     bridge: Arc<Bridge>,
 }
 
-/// A call that brought no answer.
+/// A call without a response.
 #[derive(Debug)]
 pub(crate) struct NoAnswer {
     pub(crate) kind: Option<FailureKind>,
@@ -49,7 +50,7 @@ impl Server {
         self.client.is_none()
     }
 
-    /// What a turn of a loop holds on to. Servers with a client of their own need none.
+    /// The snapshot that one turn holds. Servers with a separate client need none.
     pub(crate) fn turn(&self) -> Option<Snapshot> {
         self.is_bridged().then(|| self.bridge.snapshot())
     }
@@ -82,12 +83,12 @@ impl Server {
         }
     }
 
-    /// What its own client heard that was of no use.
-    pub(crate) fn noise(&self) -> Option<Noise> {
+    /// The unmatched messages its client received.
+    pub(crate) fn noise(&self) -> Option<UnmatchedMessages> {
         self.client.as_ref().map(|client| client.diagnostics().noise)
     }
 
-    /// A tool without arguments whose answer is a number.
+    /// Calls a tool without arguments that returns a number.
     pub(crate) async fn number_of(&self, tool: &str) -> Result<u64, String> {
         let text = self.call(None, tool, RawJson::empty_object()).await;
         let text = text.map_err(|none| format!("{} {tool}: {}", self.name, none.text))?;
@@ -95,7 +96,7 @@ impl Server {
     }
 }
 
-/// A process that is several servers.
+/// A process that runs several servers.
 pub(crate) struct Host {
     child: Child,
     input: ChildStdin,
@@ -128,7 +129,7 @@ impl Host {
         Some(format!("{scheme}://{address}/mcp"))
     }
 
-    /// Has one of its servers hang up on everybody and forget its sessions.
+    /// Makes one of its servers drop all connections and sessions.
     pub(crate) async fn restart(&mut self, number: u32) -> io::Result<()> {
         let line = format!("restart {}\n", number - self.first);
         self.input.write_all(line.as_bytes()).await?;
@@ -145,7 +146,7 @@ impl Host {
     }
 }
 
-/// All of them.
+/// All servers of a run.
 pub(crate) struct Fleet {
     pub(crate) servers: Vec<Arc<Server>>,
     pub(crate) bridge: Arc<Bridge>,
@@ -212,7 +213,7 @@ impl Fleet {
         let bridge = Arc::new(Bridge::new(options));
         for (number, _, _, config) in &configs {
             if number % bridged == 0 {
-                bridge.add_server(config.clone());
+                bridge.add_server_as_written(config.clone());
             }
         }
         bridge.start().await;
@@ -236,7 +237,7 @@ impl Fleet {
         Ok(Self { servers, bridge, http, ws })
     }
 
-    /// Ends everything in good order. Returns what did not end well.
+    /// Shuts everything down. Returns the problems.
     pub(crate) async fn end(self) -> Vec<String> {
         let closing = self.servers.iter().filter_map(|server| server.client.clone());
         stream::iter(closing)
@@ -258,7 +259,7 @@ fn client_options(era: Option<&EraPin>) -> ClientOptions {
         Some(EraPin::Modern) => EraChoice::Modern,
         _ => EraChoice::Auto,
     };
-    // Hundreds of processes come up at once on a machine with other things to do.
+    // Hundreds of processes start at once on a busy machine.
     options.handshake_timeout = Duration::from_secs(60);
     options.probe_timeout = Duration::from_secs(30);
     options.request_timeout = Duration::from_secs(60);

@@ -1,21 +1,21 @@
-//! What this process has: memory, open files, children. Known on Linux; elsewhere nothing but the heap is.
+//! Resources of this process: memory, open files, children. On systems other than Linux only the heap is measured.
 
 use std::{alloc::System, path::PathBuf};
 
 use stats_alloc::{INSTRUMENTED_SYSTEM, StatsAlloc};
 
-/// The system's own allocator, and a count of what it gave. Resident memory alone tells nobody whether a program
-/// holds on to something or its allocator does.
+/// Counts the allocations of the system allocator. Resident memory alone does not show whether memory is held by the
+/// program or by the allocator.
 #[global_allocator]
 static HEAP: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
 
-/// What there is at one moment.
+/// The resources at one moment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Gauge {
     pub(crate) resident_kib: u64,
-    /// What the program has asked for and not given back.
+    /// Memory that is allocated and not freed.
     pub(crate) heap_kib: u64,
-    /// In so many pieces.
+    /// Number of allocations that are not freed.
     pub(crate) blocks: u64,
     pub(crate) files: usize,
     pub(crate) children: usize,
@@ -24,7 +24,7 @@ pub(crate) struct Gauge {
 impl Gauge {
     pub(crate) fn now() -> Self {
         let heap = HEAP.stats();
-        // Threads count on while we read: a difference below zero is none.
+        // Other threads allocate while we read, so the difference may be negative.
         let bytes = heap.bytes_allocated.saturating_sub(heap.bytes_deallocated);
         Self {
             resident_kib: resident_kib(),
@@ -35,7 +35,7 @@ impl Gauge {
         }
     }
 
-    /// The most of both, in everything.
+    /// The maximum of both, field by field.
     pub(crate) fn most(self, other: Self) -> Self {
         Self {
             resident_kib: self.resident_kib.max(other.resident_kib),
@@ -57,14 +57,14 @@ fn files() -> usize {
     std::fs::read_dir("/proc/self/fd").map(Iterator::count).unwrap_or_default()
 }
 
-/// The processes that are servers of ours: this program, started by this process.
+/// The server processes: instances of this program that this process started.
 pub(crate) fn children() -> Vec<PathBuf> {
     let us = std::process::id().to_string();
     let Ok(own) = std::env::current_exe() else { return Vec::new() };
     let Ok(entries) = std::fs::read_dir("/proc") else { return Vec::new() };
     let is_ours = |path: &PathBuf| {
         let stat = std::fs::read_to_string(path.join("stat")).unwrap_or_default();
-        // The name may hold anything, and ends with the last parenthesis; then come state and parent.
+        // The name may contain any character and ends with the last parenthesis; state and parent follow.
         let parent = stat.rsplit(')').next().and_then(|rest| rest.split_whitespace().nth(1));
         parent == Some(us.as_str())
             && std::fs::read_link(path.join("exe")).is_ok_and(|program| program == own)

@@ -1,38 +1,38 @@
-//! Whether anything grew while nothing should have, or stayed when all was closed.
+//! Detects growth during a run and resources that are left after it.
 //!
-//! What is in use and what is resident are judged apart. The first is ours, and comes back to where it was. The second
-//! is the allocator's, which returns next to nothing to the system. Both rise for a while under load, until every
-//! connection has the buffers and the queue it will keep. So the most of the second half is held against the most of the
-//! first, when everybody called at once.
+//! Memory in use and resident memory are checked separately. Memory in use must return to where it was. Resident memory
+//! depends on the allocator, which returns little to the system. Both rise under load until every connection has the
+//! buffers and the queue it will keep. So the maximum of the second half of a run is compared with that of the first
+//! half, in which all callers called at once.
 
 use crate::gauge::Gauge;
 
-/// How much more the second half may have at most: one part in so many, and a little that is chance.
+/// The growth allowed in the second half: one part in this many.
 const PART: u64 = 20;
 const CHANCE_KIB: u64 = 4 << 10;
-/// The same for what is resident: the allocator's holes come after what made them.
+/// The growth allowed for resident memory, because of fragmentation.
 const HOLES_KIB: u64 = 8 << 10;
-/// What a process keeps once it has done anything at all, and servers inside it that know themselves.
+/// Memory that a process keeps after its first use, and in-process servers with a reference to themselves.
 const KEPT_KIB: u64 = 2 << 10;
-/// What one process needs once and keeps: the watchdog's pipe, the runtime's own.
+/// Files that a process opens once and keeps: the pipe of the watchdog, those of the runtime.
 const SLACK_FILES: usize = 8;
 
-/// Looks at one run, in the order they were taken.
+/// The measurements of one run, in order.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Looks {
     pub(crate) before: Gauge,
-    /// A quarter of the way.
+    /// After a quarter of the run.
     warm: Option<Gauge>,
     half: Option<Gauge>,
-    /// Everything asked and answered, nothing closed.
+    /// After the last response, before anything is closed.
     pub(crate) end: Gauge,
     pub(crate) after: Gauge,
-    /// Of everything, in either half.
+    /// The maximum of each half.
     most: [Gauge; 2],
 }
 
 impl Looks {
-    /// One look, so far on the way.
+    /// Adds a measurement at `done` of `of` calls.
     pub(crate) fn look(&mut self, now: Gauge, done: u64, of: u64) {
         let most = &mut self.most[usize::from(self.half.is_some())];
         *most = most.most(now);
@@ -44,7 +44,7 @@ impl Looks {
         }
     }
 
-    /// For people.
+    /// The values for the report.
     pub(crate) fn facts(&self) -> Vec<(&'static str, String)> {
         let line = |count: &dyn Fn(Gauge) -> u64| {
             let [before, warm, half, end, after, early, late] =
@@ -63,7 +63,7 @@ impl Looks {
         ]
     }
 
-    /// By name.
+    /// All values by name.
     pub(crate) fn all(&self) -> [(&'static str, Gauge); 7] {
         let [warm, half] = [self.warm, self.half].map(Option::unwrap_or_default);
         [
@@ -77,11 +77,11 @@ impl Looks {
         ]
     }
 
-    /// What should not be so.
+    /// The violated limits.
     pub(crate) fn complaints(&self) -> Vec<String> {
         let Self { before, end, after, most: [early, late], .. } = *self;
         let (Some(warm), Some(_)) = (self.warm, self.half) else {
-            return vec!["it was over before anybody looked".into()];
+            return vec!["the run ended before the first measurement".into()];
         };
         let mut found = Vec::new();
         let mut check = |holds: bool, what: &str, from: u64, to: u64| {
@@ -110,12 +110,12 @@ impl Looks {
 mod tests {
     use super::*;
 
-    /// In MiB.
+    /// A gauge with these values in MiB.
     fn gauge(resident: u64, heap: u64) -> Gauge {
         Gauge { resident_kib: resident << 10, heap_kib: heap << 10, ..Gauge::default() }
     }
 
-    /// A run with a look at every eighth of the way, each with what was resident and what was in use.
+    /// A run with a measurement at every eighth: resident memory and memory in use.
     fn run(eighths: [(u64, u64); 8], after: (u64, u64)) -> Vec<String> {
         let mut looks = Looks { before: gauge(5, 1), ..Looks::default() };
         for (done, (resident, heap)) in (1..).zip(eighths) {
@@ -126,18 +126,18 @@ mod tests {
     }
 
     #[test]
-    fn memory_that_the_allocator_keeps_is_no_leak() {
+    fn memory_kept_by_the_allocator_is_not_a_leak() {
         let rising = [160, 190, 210, 220, 225, 226, 227, 227].map(|mib| (mib, mib - 20));
         assert_eq!(run(rising, (220, 2)), [""; 0]);
     }
 
     #[test]
-    fn what_grows_or_stays_is_named() {
+    fn growth_and_leftovers_are_named() {
         let growing = [100, 110, 120, 130, 140, 150, 160, 170].map(|mib| (mib, 80));
         let found = run(growing, (150, 2));
         assert_eq!(found, ["KiB of memory in the second half: from 133120 to 174080"]);
         let leaking = growing.map(|(mib, _)| (200, mib));
         assert_eq!(run(leaking, (200, 70)).len(), 2);
-        assert_eq!(Looks::default().complaints(), ["it was over before anybody looked"]);
+        assert_eq!(Looks::default().complaints(), ["the run ended before the first measurement"]);
     }
 }

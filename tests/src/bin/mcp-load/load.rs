@@ -1,4 +1,4 @@
-//! The load: every server has its callers, who all ask at once and then go on asking.
+//! The load: the callers of every server start at once and then keep calling.
 
 use std::{
     future::{Future as _, poll_fn},
@@ -21,12 +21,12 @@ use crate::{
     tally::{Tally, add},
 };
 
-/// Calls of one turn of a bridge's loop.
+/// Calls in one turn of a bridge.
 const TURN: u32 = 10;
-/// One call in so many gets a companion that is dropped on its way.
+/// One call in this many is accompanied by another that is dropped halfway.
 const COMPANIONS: u64 = 128;
 const LOOK_AGAIN: Duration = Duration::from_millis(50);
-/// How long all first calls may take to reach their servers, and processes to be gone.
+/// Time limit for all first calls to reach their servers, and for processes to exit.
 const PATIENCE: Duration = Duration::from_secs(120);
 
 pub(crate) async fn run(plan: &Plan) -> Result<Report, String> {
@@ -51,12 +51,12 @@ pub(crate) async fn run(plan: &Plan) -> Result<Report, String> {
     account.looks.end = Gauge::now();
     account.executed = executed(&fleet).await?;
     account.late = late(&fleet);
-    account.troubles.extend(fleet.end().await);
+    account.problems.extend(fleet.end().await);
     account.looks.after = gone().await;
     Ok(Report::of_load(plan, &tally, &account))
 }
 
-/// Waits until every server has all its callers' first calls at once, then lets them go. Returns how many there were.
+/// Waits until every server holds the first calls of all its callers, then releases them. Returns their number.
 async fn gather(fleet: &Fleet, callers: u32) -> Result<u64, String> {
     let waiting = fleet.servers.iter().map(|server| async move {
         let began = Instant::now();
@@ -69,7 +69,7 @@ async fn gather(fleet: &Fleet, callers: u32) -> Result<u64, String> {
         }
         Err(format!("{}: some of its first calls have not arrived", server.name))
     });
-    // All are looked at before one is let go: only then they are in flight together.
+    // Count all of them before releasing any: only then are they in flight together.
     let held = join_all(waiting).await.into_iter().collect::<Result<Vec<u64>, String>>()?;
     let freeing = fleet.servers.iter().map(|server| async move {
         let freed = server.call(None, "free", RawJson::empty_object()).await;
@@ -101,7 +101,7 @@ async fn caller(server: Arc<Server>, mut dice: Dice, rounds: u32, tally: Arc<Tal
                 tally.quote(format!("{}: {none:?}", server.name));
             }
         }
-        // The first one waited for all the others, which says nothing.
+        // The first call waited for all others, so its duration means nothing.
         if round > 0 {
             row.took(asked.elapsed());
         }
@@ -111,7 +111,7 @@ async fn caller(server: Arc<Server>, mut dice: Dice, rounds: u32, tally: Arc<Tal
     }
 }
 
-/// Asks, and drops the call after a few looks: before it is written, under way, or just as the answer arrives.
+/// Makes a call and drops it after a few polls: before it is written, in flight, or just as the response arrives.
 async fn give_up(server: &Server, dice: &mut Dice, tally: &Tally) {
     let question = Question::new(dice);
     let row = tally.of(server.kind);
@@ -128,14 +128,14 @@ async fn give_up(server: &Server, dice: &mut Dice, tally: &Tally) {
     add(&row.given_up);
 }
 
-/// Looks at memory and files while the callers are at it.
+/// Measures memory and files while the callers run.
 async fn watch(callers: &mut JoinSet<()>, plan: &Plan, tally: &Tally, account: &mut Account) {
     let mut tick = tokio::time::interval(LOOK_AGAIN);
     loop {
         tokio::select! {
             done = callers.join_next() => match done {
                 Some(Ok(())) => {}
-                Some(Err(error)) => account.troubles.push(format!("a caller: {error}")),
+                Some(Err(error)) => account.problems.push(format!("a caller: {error}")),
                 None => return,
             },
             _ = tick.tick() => {
@@ -147,13 +147,13 @@ async fn watch(callers: &mut JoinSet<()>, plan: &Plan, tally: &Tally, account: &
     }
 }
 
-/// How many questions the servers have answered, by their own account.
+/// The number of calls the servers have executed, by their own count.
 async fn executed(fleet: &Fleet) -> Result<u64, String> {
     let counts = join_all(fleet.servers.iter().map(|server| server.number_of("answered"))).await;
     Ok(counts.into_iter().collect::<Result<Vec<u64>, _>>()?.iter().sum())
 }
 
-/// Answers to calls that were dropped, and answers that came twice or for nobody.
+/// Responses to dropped calls, and responses that are duplicates or have an unknown id.
 fn late(fleet: &Fleet) -> (u64, u64) {
     let noise = fleet.servers.iter().filter_map(|server| server.noise());
     noise.fold((0, 0), |(late, strange), noise| {
@@ -161,7 +161,7 @@ fn late(fleet: &Fleet) -> (u64, u64) {
     })
 }
 
-/// What is left once every process has had time to go.
+/// The resources left once every process has had time to exit.
 pub(crate) async fn gone() -> Gauge {
     let began = Instant::now();
     while !children().is_empty() && began.elapsed() < PATIENCE {

@@ -1,7 +1,7 @@
-//! Many servers, many calls, and trouble: what a host sees of it, and what it costs.
+//! Load and soak tests: many servers, many calls, and injected failures.
 //!
-//! `mcp-load` starts its own servers (itself, with another word) over pipes, HTTP, a WebSocket and in process, calls
-//! them through clients and through a bridge, checks every answer, and looks at its memory, files and processes.
+//! `mcp-load` starts its own servers (this program with other arguments) over stdio, HTTP, WebSocket and in process,
+//! calls them through clients and through a bridge, checks every response, and measures memory, files and processes.
 //! `cargo xtask load` builds and runs it.
 
 #![expect(clippy::print_stdout, reason = "the table is the product")]

@@ -1,8 +1,8 @@
-//! How much of what.
+//! The size of a run, from the command line.
 
 use std::{path::PathBuf, time::Duration};
 
-/// How a server is reached.
+/// The transport of a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     Stdio,
@@ -27,21 +27,21 @@ impl Kind {
     }
 }
 
-/// What to run.
+/// The size of a run.
 #[derive(Debug)]
 pub(crate) struct Plan {
     pub(crate) mode: &'static str,
     pub(crate) counts: [(Kind, u32); 5],
-    /// One server in so many is reached through the bridge.
+    /// One server in this many is connected through the bridge.
     pub(crate) bridged: u32,
-    /// Callers of each server: so many calls are in flight at it at once.
+    /// Callers per server, which is the number of its calls in flight.
     pub(crate) callers: u32,
     /// Calls of each caller, one after the other.
     pub(crate) rounds: u32,
-    /// For the whole of it.
+    /// Time limit for the whole run.
     pub(crate) limit: Duration,
     pub(crate) seed: u64,
-    /// Instead of load: trouble for so long.
+    /// Inject failures for this long instead of running the load.
     pub(crate) soak: Option<Duration>,
     pub(crate) json: Option<PathBuf>,
 }
@@ -96,9 +96,10 @@ impl Plan {
         let (mut json, mut seed, mut rounds, mut only) = (None, None, None, None);
         let mut words = arguments.iter();
         while let Some(word) = words.next() {
-            let mut value = || words.next().ok_or_else(|| format!("{word} wants a value"));
-            let number =
-                |text: &String| text.parse::<u64>().map_err(|_| format!("`{text}` is no number"));
+            let mut value = || words.next().ok_or_else(|| format!("{word} needs a value"));
+            let number = |text: &String| {
+                text.parse::<u64>().map_err(|_| format!("`{text}` is not a number"))
+            };
             match word.as_str() {
                 "--quick" => plan = Self::quick(),
                 "--soak" => plan = Self::soaking(Duration::from_secs(number(value()?)?)),

@@ -1,10 +1,10 @@
-//! Questions that only one server answers rightly: an answer that is lost, cut or crossed shows.
+//! Questions with a different answer for each server, so that lost, truncated and swapped responses are detected.
 
 use std::fmt::Write as _;
 
 use mcp_jsonrpc::RawJson;
 
-/// Numbers that look random and follow from a seed (splitmix64).
+/// Pseudo-random numbers from a seed (splitmix64).
 pub(crate) struct Dice(u64);
 
 impl Dice {
@@ -29,16 +29,16 @@ fn mix(mut z: u64) -> u64 {
     z ^ (z >> 31)
 }
 
-/// What a caller asks: nobody asks the same twice.
+/// The arguments of a call. Each call has different ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Question {
     nonce: u64,
-    /// How long the answer is to be, in words of 16 characters.
+    /// Length of the answer in words of 16 characters.
     words: u64,
 }
 
 impl Question {
-    /// Mostly small, now and then large: small ones share writes, large ones are cut by pipes.
+    /// Mostly small and sometimes large: small ones share writes, large ones are split by pipes.
     pub(crate) fn new(dice: &mut Dice) -> Self {
         let words = match dice.below(100) {
             0 => 2_048,
@@ -53,7 +53,7 @@ impl Question {
         RawJson::parse(text).unwrap_or_else(|_| RawJson::empty_object())
     }
 
-    /// What a server was asked.
+    /// Reads a question from the arguments of a call.
     pub(crate) fn read(arguments: &RawJson) -> Option<Self> {
         let nonce: String = arguments.get("nonce")?.decode().ok()?;
         let nonce = u64::from_str_radix(&nonce, 16).ok()?;
@@ -61,7 +61,7 @@ impl Question {
         Some(Self { nonce, words })
     }
 
-    /// The answer of this server and no other. Every word of it depends on its place.
+    /// The answer of this server only. Every word of it depends on its position.
     pub(crate) fn answer(self, server: u32) -> String {
         let mut dice = Dice::new(mix(self.nonce) ^ mix(u64::from(server) + 1));
         let mut text = String::new();
@@ -77,7 +77,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_question_survives_the_wire_and_every_server_answers_otherwise() {
+    fn questions_round_trip_and_answers_differ_by_server() {
         let mut dice = Dice::new(7);
         for _ in 0..100 {
             let question = Question::new(&mut dice);

@@ -1,4 +1,4 @@
-//! The table, the verdict, and the same for machines.
+//! The report: a table, the verdict, and JSON.
 
 use std::{fmt, sync::atomic::Ordering, time::Duration};
 
@@ -10,31 +10,31 @@ use crate::{
     tally::Tally,
 };
 
-/// What was seen besides the calls themselves.
+/// Measurements beyond the calls themselves.
 #[derive(Debug, Default)]
 pub(crate) struct Account {
     pub(crate) looks: Looks,
     pub(crate) in_flight: u64,
     pub(crate) processes: usize,
     pub(crate) executed: u64,
-    /// Answers nobody waited for any more, and answers that make no sense.
+    /// Late responses, and invalid ones.
     pub(crate) late: (u64, u64),
     pub(crate) started_in: Duration,
     pub(crate) seconds: f64,
-    pub(crate) troubles: Vec<String>,
-    /// What was done to the servers, by name.
-    pub(crate) trouble_made: Vec<(&'static str, u64)>,
+    pub(crate) problems: Vec<String>,
+    /// The injected failures, by name.
+    pub(crate) injected: Vec<(&'static str, u64)>,
     pub(crate) reconnects: u64,
 }
 
-/// What came of it.
+/// The result of a run.
 pub(crate) struct Report {
     mode: &'static str,
     seed: u64,
     rows: Vec<Value>,
     facts: Vec<(&'static str, String)>,
     json: Value,
-    /// Why it did not pass.
+    /// The reasons why the run failed.
     complaints: Vec<String>,
 }
 
@@ -81,12 +81,12 @@ impl Report {
 
     pub(crate) fn of_soak(plan: &Plan, tally: &Tally, account: &Account) -> Self {
         let mut report = Self::new(plan, tally, account);
-        for (what, times) in &account.trouble_made {
+        for (what, times) in &account.injected {
             report.facts.push((what, times.to_string()));
         }
         report.facts.push(("reconnects", account.reconnects.to_string()));
         report.json["trouble"] =
-            account.trouble_made.iter().map(|(what, n)| ((*what).to_owned(), json!(n))).collect();
+            account.injected.iter().map(|(what, n)| ((*what).to_owned(), json!(n))).collect();
         report.json["reconnects"] = json!(account.reconnects);
         report.check(account.reconnects > 0, || "nothing was reconnected".into());
         report.judge_leaks(account);
@@ -142,7 +142,7 @@ impl Report {
             rows,
             facts: Vec::new(),
             json,
-            complaints: account.troubles.clone(),
+            complaints: account.problems.clone(),
         };
         report.check(lost == 0, || format!("{lost} calls were lost"));
         report.check(crossed == 0, || format!("{crossed} answers were wrong"));
@@ -153,7 +153,7 @@ impl Report {
         report
     }
 
-    /// Memory and files flat, nothing left behind.
+    /// Checks that memory and files are flat and nothing is left.
     fn judge_leaks(&mut self, account: &Account) {
         self.facts.extend(account.looks.facts());
         self.complaints.extend(account.looks.complaints());

@@ -1,4 +1,4 @@
-//! The servers that are called: cheap, and real. Each knows its number and answers as nobody else does.
+//! The servers under load: cheap but real. Each has a number, and its answers depend on it.
 
 use std::{
     io::{self, Write as _},
@@ -9,9 +9,10 @@ use std::{
 };
 
 use mcp_bridge::{
-    BoxFuture, CallContext, Hints, HttpServeOptions, RawJson, ServeOptions, Tool, ToolOutcome,
-    ToolServer, ToolSpec,
+    CallContext, RawJson, Tool, ToolOutcome, ToolSpec,
+    tool::{BoxFuture, Hints},
 };
+use mcp_server::{ServeOptions, ToolServer, http::HttpServeOptions};
 use tokio::{
     io::{AsyncBufReadExt as _, BufReader},
     net::TcpListener,
@@ -21,17 +22,17 @@ use tokio::{
 
 use crate::{proof::Question, socket};
 
-/// More than any client has in flight: what is refused here is not what is measured.
+/// More than any client has in flight, so that the server's limit is not measured.
 const MOST_CALLS: usize = 4_096;
 
-/// One server's state, whatever it is reached by.
+/// The state of one server, for any transport.
 struct Desk {
     number: u32,
     answered: AtomicU64,
-    /// Calls that wait, and how often they have been let go.
+    /// Calls that are held, and how often they have been released.
     held: AtomicU64,
     freed: watch::Sender<u64>,
-    /// Whether there is one more tool than usual.
+    /// Whether the extra tool is listed.
     grown: AtomicBool,
 }
 
@@ -41,7 +42,7 @@ struct DeskTool {
     server: std::sync::Weak<ToolServerCell>,
 }
 
-/// The server its own tools tell of changes.
+/// The server that its tools notify of changes.
 #[derive(Default)]
 struct ToolServerCell(std::sync::OnceLock<ToolServer>);
 
@@ -90,13 +91,13 @@ impl DeskTool {
         let mut freed = self.desk.freed.subscribe();
         let times = *freed.borrow_and_update();
         self.desk.held.fetch_add(1, Ordering::SeqCst);
-        // The sender is the desk's own, so this ends by being freed or by being dropped.
+        // The desk owns the sender, so this ends when calls are released or the desk is dropped.
         let _ = freed.wait_for(|now| *now > times).await;
         self.desk.held.fetch_sub(1, Ordering::SeqCst);
     }
 }
 
-/// Server `number`.
+/// Builds server `number`.
 pub(crate) fn server(number: u32) -> ToolServer {
     let desk = Arc::new(Desk {
         number,
@@ -120,25 +121,25 @@ pub(crate) fn server(number: u32) -> ToolServer {
         };
         names.into_iter().chain(more).map(tool).collect()
     });
-    // A server that knows itself never goes; there is one of each for as long as the process lives.
+    // A server that references itself is never freed; there is one of each for the life of the process.
     let _ = cell.0.set(server.clone());
     server
 }
 
-/// Speaks for server `number` over standard input and output.
+/// Serves server `number` over stdin and stdout.
 pub(crate) fn stdio(number: u32) -> io::Result<()> {
     runtime()?.block_on(async { server(number).serve_stdio().await })
 }
 
-/// How servers on the network are reached.
+/// The transport of servers on the network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Net {
     Http,
     Ws,
 }
 
-/// Is `count` servers on ports of the loopback, whose addresses it prints. A line `restart 3` on its input makes the
-/// fourth of them hang up on everybody and forget its sessions. Ends with its input.
+/// Runs `count` servers on loopback ports and prints their URLs. A line `restart 3` on stdin makes the fourth drop
+/// all connections and sessions. Ends when stdin closes.
 pub(crate) fn net(net: Net, first: u32, count: u32) -> io::Result<()> {
     runtime()?.block_on(async {
         let mut running = Vec::new();
@@ -162,7 +163,7 @@ pub(crate) fn net(net: Net, first: u32, count: u32) -> io::Result<()> {
     })
 }
 
-/// Serves whoever comes, until it is aborted. The listener stays open all the while, so nobody is refused.
+/// Serves every connection until aborted. The listener stays open, so that connections are not refused.
 fn accept(
     net: Net,
     server: &ToolServer,
@@ -175,6 +176,7 @@ fn accept(
             Net::Http => {
                 let mut options = HttpServeOptions::default();
                 options.max_connections = MOST_CALLS;
+                options.max_connections_per_peer = MOST_CALLS;
                 let _ = server.http(options).serve(listener).await;
             }
             Net::Ws => socket::serve(server, listener).await,

@@ -1,7 +1,7 @@
-//! Trouble for a while: servers are killed, restarted, disabled and changed while they are called.
+//! Injects failures for a while: servers are killed, restarted, disabled and changed while they are called.
 //!
-//! A call may find its server unavailable, and must say so in time. It may never get another call's answer, and once
-//! the trouble is over every server is there again.
+//! A call may find its server unavailable and must report that in time. It must never get the response of another call,
+//! and once the injection ends every server must be available again.
 
 use std::{
     sync::{
@@ -12,7 +12,7 @@ use std::{
 };
 
 use futures::future::join_all;
-use mcp_bridge::{BridgeOptions, FailureKind, RawJson, ServerState};
+use mcp_bridge::{BridgeOptions, FailureKind, RawJson};
 use tokio::task::JoinSet;
 
 use crate::{
@@ -25,26 +25,26 @@ use crate::{
     tally::{Tally, add},
 };
 
-/// No call takes longer: what is not answered by then is lost.
+/// Time limit of a call: without a response by then it is lost.
 const HANGS: Duration = Duration::from_secs(30);
-/// How long everything may take to be well again, on a busy machine.
+/// Time limit for the recovery, on a busy machine.
 const RECOVERY: Duration = Duration::from_secs(90);
-/// Between two calls of one caller.
+/// Pause between two calls of one caller.
 const PAUSE_MS: u64 = 20;
-/// Between two troubles, at most.
-const TROUBLE_MS: u64 = 250;
+/// Maximum pause between two injected failures.
+const MAX_PAUSE_MS: u64 = 250;
 
-/// What is done to a server.
-const TROUBLES: [&str; 6] =
+/// The failures that are injected.
+const FAILURES: [&str; 6] =
     ["killed", "restarted", "reconnected", "disabled for a while", "lists changed", "left alone"];
 
 pub(crate) async fn run(plan: &Plan) -> Result<Report, String> {
     let duration = plan.soak.unwrap_or_default();
-    println!("soak: {} s of trouble with seed {}", duration.as_secs(), plan.seed);
+    println!("soak: {} s of cause with seed {}", duration.as_secs(), plan.seed);
     let mut account = Account::default();
     account.looks.before = Gauge::now();
     let mut options = BridgeOptions::default();
-    // A tenth of the usual schedule, for ten times as many reconnects.
+    // A tenth of the default delays, for ten times as many reconnects.
     options.backoff.delays = [20, 100, 500, 1_500].map(Duration::from_millis).to_vec();
     options.ping_every = Some(Duration::from_secs(2));
     let began = Instant::now();
@@ -62,18 +62,18 @@ pub(crate) async fn run(plan: &Plan) -> Result<Report, String> {
         }
     }
     let calling = Instant::now();
-    make_trouble(&mut fleet, plan, duration, &mut account).await?;
+    inject_failures(&mut fleet, plan, duration, &mut account).await?;
     done.store(true, Ordering::SeqCst);
     while let Some(ended) = callers.join_next().await {
         if let Err(error) = ended {
-            account.troubles.push(format!("a caller: {error}"));
+            account.problems.push(format!("a caller: {error}"));
         }
     }
     account.seconds = calling.elapsed().as_secs_f64();
     account.reconnects = fleet.bridge.counters().connects - connects;
     recover(&fleet, plan, &mut account).await;
     account.looks.end = Gauge::now();
-    account.troubles.extend(fleet.end().await);
+    account.problems.extend(fleet.end().await);
     account.looks.after = gone().await;
     Ok(Report::of_soak(plan, &tally, &account))
 }
@@ -111,34 +111,34 @@ async fn caller(server: Arc<Server>, mut dice: Dice, tally: Arc<Tally>, done: Ar
     }
 }
 
-/// What a call may come to while its server is in trouble: it is down, or this turn does not have it.
+/// Whether a call may fail like this during the injection: the server is down, or not in this turn.
 fn may_be(kind: Option<FailureKind>) -> bool {
     matches!(kind, Some(FailureKind::Unavailable | FailureKind::NotFound))
 }
 
-/// Does something to some server, again and again.
-async fn make_trouble(
+/// Injects failures into random servers until the time is over.
+async fn inject_failures(
     fleet: &mut Fleet,
     plan: &Plan,
     duration: Duration,
     account: &mut Account,
 ) -> Result<(), String> {
     let mut dice = Dice::new(plan.seed);
-    let mut counts = [0_u64; TROUBLES.len()];
+    let mut counts = [0_u64; FAILURES.len()];
     let mut disabled: Vec<(Instant, String)> = Vec::new();
     let began = Instant::now();
     while began.elapsed() < duration {
         disabled.retain(|(until, name)| {
             let over = Instant::now() >= *until;
             if over {
-                fleet.bridge.enable(name);
-                fleet.bridge.connect(name);
+                let _ = fleet.bridge.enable(name);
+                let _ = fleet.bridge.connect(name);
             }
             !over
         });
         let at = usize::try_from(dice.below(fleet.servers.len() as u64)).unwrap_or_default();
         let server = fleet.servers[at].clone();
-        let trouble = match (dice.below(8), server.kind) {
+        let cause = match (dice.below(8), server.kind) {
             (0..3, Kind::Stdio) => usize::from(!kill(&server).await) * 5,
             (0..3, Kind::HttpModern | Kind::HttpLegacy) => {
                 fleet.http.restart(server.number).await.map_err(|error| error.to_string())?;
@@ -149,11 +149,11 @@ async fn make_trouble(
                 1
             }
             (0..4, _) => {
-                fleet.bridge.reconnect(&server.name);
+                let _ = fleet.bridge.reconnect(&server.name);
                 2
             }
             (4, _) => {
-                fleet.bridge.disable(&server.name);
+                let _ = fleet.bridge.disable(&server.name);
                 let until = Instant::now() + Duration::from_millis(dice.below(1_000));
                 disabled.push((until, server.name.clone()));
                 3
@@ -164,20 +164,20 @@ async fn make_trouble(
                 if changed.is_ok_and(|changed| changed.is_ok()) { 4 } else { 5 }
             }
         };
-        counts[trouble] += 1;
-        tokio::time::sleep(Duration::from_millis(dice.below(TROUBLE_MS))).await;
+        counts[cause] += 1;
+        tokio::time::sleep(Duration::from_millis(dice.below(MAX_PAUSE_MS))).await;
         let millis = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
         account.looks.look(Gauge::now(), millis(began.elapsed()), millis(duration));
     }
     for (_, name) in disabled {
-        fleet.bridge.enable(&name);
-        fleet.bridge.connect(&name);
+        let _ = fleet.bridge.enable(&name);
+        let _ = fleet.bridge.connect(&name);
     }
-    account.trouble_made = TROUBLES.into_iter().zip(counts).collect();
+    account.injected = FAILURES.into_iter().zip(counts).collect();
     Ok(())
 }
 
-/// Kills a server's process, if it says which it is.
+/// Kills a server's process, if the server reports its pid.
 async fn kill(server: &Server) -> bool {
     let Ok(Ok(pid)) = tokio::time::timeout(HANGS, server.number_of("pid")).await else {
         return false;
@@ -197,10 +197,10 @@ async fn kill(server: &Server) -> bool {
     }
 }
 
-/// Everything has to be well again: connected, one process each, and right.
+/// Checks that everything has recovered: connected, one process per server, correct answers.
 async fn recover(fleet: &Fleet, plan: &Plan, account: &mut Account) {
     let checks = fleet.servers.iter().map(|server| async move {
-        let is_up = |status: &mcp_bridge::ServerStatus| status.state == ServerState::Connected;
+        let is_up = |status: &mcp_bridge::ServerStatus| status.state.is_connected();
         let waiting = fleet.bridge.wait_for(&server.name, is_up);
         if tokio::time::timeout(RECOVERY, waiting).await.is_err() {
             let explained = fleet.bridge.explain(&server.name).map(|why| why.to_string());
@@ -216,14 +216,14 @@ async fn recover(fleet: &Fleet, plan: &Plan, account: &mut Account) {
             other => Some(format!("{} after its recovery: {other:?}", server.name)),
         }
     });
-    account.troubles.extend(join_all(checks).await.into_iter().flatten());
-    // Those that were told to end may still be at it.
+    account.problems.extend(join_all(checks).await.into_iter().flatten());
+    // Servers that were asked to exit may still be running.
     let (began, wanted) = (Instant::now(), account.processes);
     while children().len() > wanted && began.elapsed() < RECOVERY {
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
     let processes = children().len();
     if processes != wanted {
-        account.troubles.push(format!("{processes} processes for {wanted} servers"));
+        account.problems.push(format!("{processes} processes for {wanted} servers"));
     }
 }

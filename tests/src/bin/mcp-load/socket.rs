@@ -1,8 +1,8 @@
-//! A WebSocket in front of a [`ToolServer`]: one message a text frame.
+//! A WebSocket in front of a [`ToolServer`], with one message per text frame.
 
 use futures::{SinkExt as _, StreamExt as _};
-use mcp_bridge::ToolServer;
-use mcp_jsonrpc::{Decoded, decode};
+use mcp_jsonrpc::wire::{Decoded, decode};
+use mcp_server::ToolServer;
 use mcp_transport::{Inbound, Link, pair};
 use tokio::{
     net::{TcpListener, TcpStream},
@@ -34,7 +34,11 @@ pub(crate) async fn serve(server: ToolServer, listener: TcpListener) {
     }
 }
 
-#[expect(clippy::result_large_err, clippy::unnecessary_wraps, reason = "the callback is like that")]
+#[expect(
+    clippy::result_large_err,
+    clippy::unnecessary_wraps,
+    reason = "the signature is given by tungstenite"
+)]
 fn agree(request: &Request, mut response: Response) -> Result<Response, ErrorResponse> {
     if let Some(wanted) = request.headers().get("sec-websocket-protocol") {
         response.headers_mut().insert("sec-websocket-protocol", wanted.clone());
@@ -42,7 +46,7 @@ fn agree(request: &Request, mut response: Response) -> Result<Response, ErrorRes
     Ok(response)
 }
 
-/// Carries messages to and fro until one side has had enough.
+/// Forwards messages in both directions until one side closes.
 async fn carry(mut socket: WebSocketStream<TcpStream>, mut link: Link) {
     let mut batch = Vec::new();
     loop {

@@ -1,4 +1,4 @@
-//! What became of the calls.
+//! Counts the results of calls.
 
 use std::{
     sync::{
@@ -10,24 +10,24 @@ use std::{
 
 use crate::plan::Kind;
 
-/// How many failures are quoted.
+/// Number of failures that are quoted.
 const QUOTED: usize = 8;
-/// Powers of two of a microsecond: the last is more than half an hour.
+/// Buckets for powers of two of a microsecond: the last is more than half an hour.
 const BUCKETS: usize = 32;
 
 /// Counts for one kind of server.
 #[derive(Debug, Default)]
 pub(crate) struct Row {
     pub(crate) asked: AtomicU64,
-    /// Rightly.
+    /// Calls with the right answer.
     pub(crate) answered: AtomicU64,
-    /// With something else than the answer.
+    /// Calls with a wrong answer.
     pub(crate) crossed: AtomicU64,
-    /// Not at all.
+    /// Calls without an answer.
     pub(crate) lost: AtomicU64,
-    /// Dropped by whoever asked.
+    /// Calls dropped by the caller.
     pub(crate) given_up: AtomicU64,
-    /// In trouble we made: said to be unavailable.
+    /// Calls reported as unavailable because of an injected failure.
     pub(crate) refused: AtomicU64,
     times: [AtomicU64; BUCKETS],
 }
@@ -39,7 +39,7 @@ impl Row {
         self.times[bucket.min(BUCKETS - 1)].fetch_add(1, Ordering::Relaxed);
     }
 
-    /// No more than this many microseconds for so many of a hundred calls. A power of two.
+    /// An upper bound, in microseconds, for the duration of `percent` of the calls. A power of two.
     pub(crate) fn within(&self, percent: u64) -> u64 {
         let counts = self.times.each_ref().map(|count| count.load(Ordering::Relaxed));
         let wanted = (counts.iter().sum::<u64>() * percent).div_ceil(100);
@@ -52,7 +52,7 @@ impl Row {
     }
 }
 
-/// Counts for all of them.
+/// Counts for all kinds of servers.
 #[derive(Debug, Default)]
 pub(crate) struct Tally {
     rows: [Row; 5],

@@ -1,7 +1,7 @@
-//! Our client against real servers: published ones, and scripts on the official SDKs.
+//! Our client with real servers: published ones, and scripts on the official SDKs.
 //!
-//! `cargo xtask conformance` installs them and says where they are. Arguments are parts of names, to
-//! pick rows. Prints why what failed did, a table, and `N passed, M failed` as its last line.
+//! `cargo xtask conformance` installs them and passes their folders. Arguments are parts of names that select rows.
+//! Prints the reasons of failures, a table, and `N passed, M failed` as its last line.
 
 #![expect(clippy::print_stdout, reason = "the table is the product")]
 
@@ -25,23 +25,23 @@ use self::{
     server::Kits,
 };
 
-/// For one scenario. The slowest have a server come up, on a machine with other things to do.
+/// Time limit of a scenario. The slowest include the start of a server on a busy machine.
 const LIMIT: Duration = Duration::from_secs(60);
 
-/// Rows: most of their time is a server's that comes up.
+/// Rows that run at once: most of the time is the start of a server.
 const AT_ONCE: usize = 2;
 
-/// What became of a scenario with a server.
+/// The result of a scenario with a server.
 enum Cell {
     Passed,
-    /// And why.
+    /// With the reason.
     Failed(String),
-    /// The server has nothing of the kind.
+    /// The server does not support it.
     Absent,
 }
 
 fn main() -> ExitCode {
-    // A scenario fails by panicking, and what it says is in the table.
+    // A scenario fails by panicking, and its message is in the table.
     std::panic::set_hook(Box::new(|_| {}));
     let names: Vec<String> = std::env::args().skip(1).collect();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
@@ -99,7 +99,7 @@ fn words(panic: &(dyn Any + Send)) -> String {
     text.unwrap_or("panicked").to_owned()
 }
 
-/// Returns whether nothing failed.
+/// Prints the table. Returns whether nothing failed.
 fn print(table: &[(Row, Vec<Cell>)]) -> bool {
     for (row, cells) in table {
         for (scenario, cell) in SCENARIOS.iter().zip(cells) {

@@ -1,9 +1,9 @@
-//! What can be played with a server: which of its tools do what the scenarios need.
+//! The tools of a server that the scenarios use.
 
-use mcp_client::{ListenFilter, ServerEvent};
+use mcp_client::{ServerEvent, request::ListenFilter};
 use serde_json::{Value, json};
 
-/// A tool, its arguments, and a part of what it answers.
+/// A tool, its arguments, and a part of its result.
 #[derive(Clone)]
 pub(crate) struct Line {
     pub(crate) tool: &'static str,
@@ -11,7 +11,7 @@ pub(crate) struct Line {
     pub(crate) answer: &'static str,
 }
 
-/// A call that changes something, and what is then heard of it.
+/// A call that changes something, and the notification that follows.
 #[derive(Clone)]
 pub(crate) struct Change {
     pub(crate) filter: ListenFilter,
@@ -19,34 +19,34 @@ pub(crate) struct Change {
     pub(crate) event: ServerEvent,
 }
 
-/// How a server, or the conversation with it, is lost.
+/// How a server or its session is lost.
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) enum Loss {
-    /// This tool ends the server, and is not answered.
+    /// This tool ends the server without a response.
     Server(&'static str),
-    /// This tool ends the connection, and is not answered.
+    /// This tool ends the connection without a response.
     Connection(&'static str),
-    /// This tool makes the server forget the session. It is answered, and the next call is not.
+    /// This tool makes the server drop the session. It returns, and the next call fails.
     Session(&'static str),
 }
 
-/// The parts of one server. What it has none of is absent from the table.
+/// The calls for the scenarios of one server. Scenarios without a call are absent from the table.
 #[derive(Clone)]
 pub(crate) struct Play {
-    /// How many tools it has at least.
+    /// Minimum number of tools.
     pub(crate) tools: usize,
     pub(crate) call: Line,
-    /// How many such calls it is given at once.
+    /// Number of concurrent calls.
     pub(crate) many: usize,
-    /// Reports four steps.
+    /// Reports progress in four steps.
     pub(crate) progress: Option<Line>,
-    /// Never answers, but reports that it has begun.
+    /// Reports progress once and never returns.
     pub(crate) cancel: Option<Line>,
-    /// Answers with how many calls were cancelled.
+    /// Returns the number of cancelled calls.
     pub(crate) cancelled: Option<&'static str>,
     pub(crate) ask: Option<Line>,
     pub(crate) changes: Vec<Change>,
-    /// Ends the stream of its answer before the answer is there.
+    /// Ends its event stream before the response.
     pub(crate) resume: Option<Line>,
     pub(crate) loss: Option<Loss>,
 }
@@ -64,7 +64,7 @@ impl Line {
 }
 
 impl Play {
-    /// A server that can only be called.
+    /// A server that only supports calls.
     pub(crate) fn calls(tools: usize, call: Line) -> Self {
         Self {
             tools,
@@ -80,7 +80,7 @@ impl Play {
         }
     }
 
-    /// What all our scripts can do.
+    /// The calls that all our scripts support.
     pub(crate) fn script() -> Self {
         Self {
             progress: Some(line("count", "counted to 4").with(json!({"steps": 4}))),
@@ -91,7 +91,7 @@ impl Play {
         }
     }
 
-    /// What most of them can. The colour is a default that the user leaves alone.
+    /// Adds elicitation. The colour is a default that the user does not change.
     pub(crate) fn asks(mut self) -> Self {
         self.ask = Some(line("ask", "Hello Ada, blue it is"));
         self
@@ -120,7 +120,7 @@ impl Play {
         self
     }
 
-    /// Without a way to tell that a call was cancelled.
+    /// Removes the scenario of cancelled calls.
     pub(crate) fn never_cancels(mut self) -> Self {
         (self.cancel, self.cancelled) = (None, None);
         self
@@ -144,7 +144,7 @@ impl Play {
         }
     }
 
-    /// Fetching a page takes it seconds, for which the machine works hard.
+    /// Fetching a page takes this server seconds of CPU time.
     pub(crate) fn fetch() -> Self {
         let call = line("fetch", "a page of the matrix").with(json!({"url": "{page}"}));
         Self { many: 4, ..Self::calls(1, call) }

@@ -1,6 +1,6 @@
-//! The servers, and the eras in which each is met.
+//! The rows of the table: servers and the eras in which they are tested.
 
-use mcp_client::{EraChoice, ProtocolVersion};
+use mcp_client::{EraChoice, types::ProtocolVersion};
 use serde_json::json;
 
 use crate::{
@@ -8,12 +8,12 @@ use crate::{
     server::{Launch, Program, Reach},
 };
 
-/// A server, an era, and what is played.
+/// A server, an era, and its calls.
 pub(crate) struct Row {
     pub(crate) name: String,
     pub(crate) launch: Launch,
     pub(crate) choice: EraChoice,
-    /// What must come of the choice.
+    /// The revision that must be negotiated.
     pub(crate) version: ProtocolVersion,
     pub(crate) play: Play,
 }
@@ -21,11 +21,11 @@ pub(crate) struct Row {
 /// How a row gets to its era.
 #[derive(Clone, Copy)]
 enum Met {
-    /// The server speaks nothing newer, which the client finds out.
+    /// The server is legacy, which the client detects.
     OnlyLegacy,
-    /// The server would speak the modern one, and the client wants the legacy one.
+    /// The server is modern, and the client requests the legacy era.
     AsLegacy,
-    /// The client finds out that the server is modern.
+    /// The client detects that the server is modern.
     Modern,
 }
 
@@ -103,7 +103,7 @@ fn python() -> Vec<Row> {
     use Program::{FastScript, LegacyScript, Script};
     use Reach::{Found, Http, Sse, Stdio, WebSocket};
     let mcp2 = || Play::script().asks().grows().with_note();
-    // It would tell of a touched note in the legacy era too, but lets nobody subscribe to it.
+    // In the legacy era it sends updates about the note but rejects subscriptions.
     let mcp2_legacy = || Play::script().asks().grows();
     let lost = Some(Loss::Session("lose"));
     let (script, fast) = (Script("mcp2.py"), FastScript("fast.py"));
@@ -112,7 +112,7 @@ fn python() -> Vec<Row> {
         row("mcp 2.3 stdio", script, &["stdio"], Stdio, Met::AsLegacy, mcp2_legacy()),
         row("mcp 2.3 http", script, &["http"], Http, Met::Modern, mcp2()),
         row("mcp 2.3 http", script, &["http"], Http, Met::AsLegacy, mcp2_legacy().lost_by(lost)),
-        // The older transport does not make it an older server.
+        // The older transport does not imply an older revision.
         row("mcp 2.3 sse", script, &["sse"], Sse, Met::Modern, mcp2()),
         row("mcp 2.3 sse", script, &["sse"], Sse, Met::AsLegacy, mcp2_legacy()),
         row("mcp 2.3 sse (found)", script, &["sse"], Found, Met::OnlyLegacy, mcp2_legacy()),
@@ -162,7 +162,7 @@ fn node() -> Vec<Row> {
             Play::script().asks().grows(),
         ),
         row("ts sdk 2.4 http", ts2, &["http"], Http, Met::Modern, full()),
-        // Without sessions: it cannot ask, tell, or know whom a cancellation is about.
+        // Without sessions it cannot elicit, notify, or match a cancellation to its call.
         row("ts sdk 2.4 http", ts2, &["http"], Http, Met::AsLegacy, Play::script().never_cancels()),
         row(
             "ts sdk 1.32 http",

@@ -1,4 +1,4 @@
-//! What is played with every server. A scenario that goes wrong panics with the reason.
+//! The scenarios. A scenario that fails panics with the reason.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -7,11 +7,11 @@ use futures::{
     future::{Either, LocalBoxFuture, join, join_all, select},
 };
 use mcp_client::{
-    CallError, CallOptions, CallToolResult, Client, Delivery, ErrorClass, ProgressStream,
-    ServerEvent,
+    CallError, CallOptions, CallToolResult, Client, Delivery, ProgressStream, ServerEvent,
+    diagnostics::ErrorClass, rpc::Failure,
 };
 use mcp_tests::{Diary, Host, call};
-use mcp_transport::CloseReason;
+use mcp_transport::diagnostics::CloseReason;
 use serde_json::Value;
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
@@ -37,7 +37,7 @@ impl Scenario {
     }
 }
 
-/// In the order in which they are played: the same conversation up to `close`.
+/// In the order in which they run: one session up to `close`.
 pub(crate) const SCENARIOS: &[Scenario] = &[
     Scenario { name: "connect", fits: |_| true, run: |stage| connect(stage).boxed_local() },
     Scenario { name: "era", fits: |_| true, run: |stage| era(stage).boxed_local() },
@@ -77,7 +77,7 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
     },
 ];
 
-/// What the scenarios of a row share.
+/// State shared by the scenarios of a row.
 pub(crate) struct Stage<'a> {
     row: &'a Row,
     kits: &'a Kits,
@@ -95,7 +95,7 @@ impl<'a> Stage<'a> {
         let mut options = host.options();
         options.era = self.row.choice;
         options.handshake_timeout = Duration::from_secs(40);
-        // A busy machine is no reason to take a modern server for a legacy one.
+        // A busy machine must not make a modern server look like a legacy one.
         options.probe_timeout = Duration::from_secs(30);
         let server = self.server.as_ref().expect("the server does not run");
         let connected = Client::connect(&*server.connect, options).await;
@@ -103,12 +103,12 @@ impl<'a> Stage<'a> {
     }
 
     fn conversation(&mut self) -> (&Client, &mut Diary) {
-        let (client, diary) = self.conversation.as_mut().expect("there is no connection");
+        let (client, diary) = self.conversation.as_mut().expect("not connected");
         (client, diary)
     }
 
     fn client(&self) -> &Client {
-        &self.conversation.as_ref().expect("there is no connection").0
+        &self.conversation.as_ref().expect("not connected").0
     }
 
     async fn say(&self, line: &Line) -> CallToolResult {
@@ -158,7 +158,7 @@ async fn list(stage: &mut Stage<'_>) {
     if offered.prompts.is_some() {
         let prompts = client.list_prompts().await;
         let prompts = prompts.unwrap_or_else(|error| panic!("prompts: {error}"));
-        // Some servers say that they have prompts, and have none. One prompt fetches what it names.
+        // Some servers declare prompts and have none. One prompt fetches the page that it names.
         if let Some(greet) = prompts.items.iter().find(|prompt| prompt.name == "greet") {
             let name = BTreeMap::from([("name".to_owned(), "Ada".to_owned())]);
             let prompt = client.get_prompt(&greet.name, &name).await;
@@ -174,7 +174,10 @@ async fn one_call(stage: &mut Stage<'_>) {
     stage.say(&line).await;
     match stage.client().call_tool("no such tool", &()).await {
         Ok(result) => assert!(result.is_error, "an unknown tool answers: {}", result.text()),
-        Err(error) => assert!(matches!(error, CallError::Rejected(_)), "{error}"),
+        Err(error) => assert!(
+            matches!(error, CallError::Failed { failure: Failure::Rejected(_), .. }),
+            "{error}"
+        ),
     }
 }
 
@@ -206,14 +209,14 @@ async fn cancel(stage: &mut Stage<'_>) {
         let Either::Right(_) = select(running, reports.next()).await else {
             panic!("{} answers", line.tool);
         };
-        // And here the call is dropped.
+        // The call is dropped here.
     }
-    // There is nothing to wait for but the server's own word.
+    // Poll, because the server sends no notification about it.
     while before.is_some() && cancelled(stage).await == before {}
     stage.say(&prepared(stage, &stage.row.play.call).await).await;
 }
 
-/// How many calls were cancelled, by the server's own account.
+/// The number of cancelled calls, by the server's count.
 async fn cancelled(stage: &Stage<'_>) -> Option<u64> {
     let tool = stage.row.play.cancelled?;
     let result = call(stage.client(), tool, Value::Object(serde_json::Map::default())).await;
@@ -232,7 +235,7 @@ async fn change(stage: &mut Stage<'_>) {
         let subscription = client.listen(change.filter.clone()).await;
         let mut subscription = subscription.unwrap_or_else(|error| panic!("listen: {error}"));
         stage.say(&change.trigger).await;
-        // Some legacy servers tell of what they never said they would: the host hears that.
+        // Some legacy servers send notifications they did not declare; the host receives them.
         if *subscription.acknowledged() == change.filter {
             assert_eq!(subscription.next().await.as_ref(), Some(&change.event));
         }
@@ -292,7 +295,7 @@ async fn loss(stage: &mut Stage<'_>) {
     stage.client().close().await;
 }
 
-/// With `{folder}` and `{page}` filled in.
+/// Replaces `{folder}` and `{page}`.
 async fn prepared(stage: &Stage<'_>, line: &Line) -> Line {
     let text = line.arguments.to_string();
     let folder = stage.server.as_ref().map(|server| server.folder.path().display().to_string());
@@ -304,7 +307,7 @@ async fn prepared(stage: &Stage<'_>, line: &Line) -> Line {
     line.clone().with(arguments)
 }
 
-/// The address of a page that is there until the runtime ends.
+/// The URL of a page that is served until the runtime ends.
 async fn page() -> String {
     const PAGE: &str = "<html><body><p>a page of the matrix</p></body></html>";
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");

@@ -1,4 +1,4 @@
-//! Starting servers, and the ways to reach them.
+//! Starts servers and connects to them.
 
 use std::{
     env,
@@ -14,7 +14,7 @@ use mcp_transport::{
 use tempfile::TempDir;
 use tokio::process::{Child, Command};
 
-/// Where `cargo xtask conformance` installed what.
+/// The folders in which `cargo xtask conformance` installed servers.
 pub(crate) struct Kits {
     refservers: PathBuf,
     pyref: PathBuf,
@@ -39,14 +39,14 @@ impl Kits {
     }
 }
 
-/// Whose program it is.
+/// The program of a server.
 #[derive(Clone, Copy)]
 pub(crate) enum Program {
     /// A published server from npm.
     Node(&'static str),
     /// A published server from the Python index.
     Python(&'static str),
-    /// A script of ours, on the newest Python SDK, on `fastmcp`, or on the last one before 2.x.
+    /// A script of ours on the newest Python SDK, on `fastmcp`, or on the last SDK before 2.x.
     Script(&'static str),
     FastScript(&'static str),
     LegacyScript(&'static str),
@@ -54,15 +54,15 @@ pub(crate) enum Program {
     NodeScript(&'static str),
 }
 
-/// How a server is reached.
+/// The transport of a server.
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) enum Reach {
     Stdio,
     /// Streamable HTTP.
     Http,
-    /// HTTP with SSE, as the caller knows.
+    /// HTTP with SSE, as configured.
     Sse,
-    /// HTTP with SSE, which is found out.
+    /// HTTP with SSE, as detected.
     Found,
     WebSocket,
 }
@@ -75,10 +75,10 @@ pub(crate) struct Launch {
     pub(crate) reach: Reach,
 }
 
-/// A server, up to be connected to. A remote one ends when this is dropped.
+/// A running server. A remote one ends when this is dropped.
 pub(crate) struct Server {
     pub(crate) connect: Arc<dyn Connect>,
-    /// An empty repository for its use: `{folder}` in its arguments.
+    /// An empty repository for the server: `{folder}` in its arguments.
     pub(crate) folder: TempDir,
     process: Option<Child>,
 }
@@ -112,15 +112,14 @@ impl Server {
         };
         let (process, url) = started.map_err(|error| {
             let words = fs::read_to_string(&words).unwrap_or_default();
-            format!("{error}; it said: {}", words.trim())
+            format!("{error}; its stderr: {}", words.trim())
         })?;
         Ok(Self { connect: remote(launch.reach, &url)?, folder, process: Some(process) })
     }
 }
 
 impl Server {
-    /// Waits for the end of a server that has an address. One that is a process of ours is another
-    /// with every connection.
+    /// Waits until a remote server has exited. A stdio server is a new process for every connection.
     pub(crate) async fn over(&mut self) {
         if let Some(process) = &mut self.process {
             let _ = process.wait().await;
@@ -142,7 +141,7 @@ impl Program {
     }
 }
 
-/// The way to a remote server.
+/// Connects to a remote server.
 fn remote(reach: Reach, url: &str) -> Result<Arc<dyn Connect>, String> {
     let client = || HttpClient::new().map_err(|error| error.to_string());
     match reach {

@@ -1,28 +1,28 @@
-//! What the listener answers to whom.
+//! Tests of the loopback listener.
 
 use std::sync::Mutex;
 
 use tokio::net::TcpListener;
 
 use super::*;
-use crate::oauth::callback::{Expected, Issuer};
+use crate::interact::callback::{Expected, Issuer};
 
 fn expected() -> Expected {
     let issuer = Issuer::Known("https://as.test".into());
     Expected { state: Secret::new("s"), issuer, needs_iss: false }
 }
 
-/// Sends one request to `uri` and returns the answer.
+/// Sends one request to `uri` and returns the response.
 async fn get(uri: &str, request: &str) -> String {
     let address = uri.trim_start_matches("http://").split('/').next().unwrap();
     let mut stream = TcpStream::connect(address).await.unwrap();
     stream.write_all(request.as_bytes()).await.unwrap();
-    let mut answer = String::new();
-    stream.read_to_string(&mut answer).await.unwrap();
-    answer
+    let mut response = String::new();
+    stream.read_to_string(&mut response).await.unwrap();
+    response
 }
 
-/// Visits while requests with these targets arrive. What was returned, and all answers.
+/// Sends requests with these targets during a visit. Returns the result of the visit and all responses.
 async fn play(targets: &[&str]) -> (Result<Secret, InteractError>, Vec<String>) {
     let opened = Arc::new(Mutex::new(Vec::new()));
     let pages = opened.clone();
@@ -35,11 +35,11 @@ async fn play(targets: &[&str]) -> (Result<Secret, InteractError>, Vec<String>) 
     let expected = expected();
     let visit = redirect.visit(Visit::new("https://as.test/authorize?x", &expected));
     let requests = async {
-        let mut answers = Vec::new();
+        let mut responses = Vec::new();
         for target in targets {
-            answers.push(get(&uri, &format!("{target} HTTP/1.1\r\nhost: x\r\n\r\n")).await);
+            responses.push(get(&uri, &format!("{target} HTTP/1.1\r\nhost: x\r\n\r\n")).await);
         }
-        answers
+        responses
     };
     let played = tokio::join!(visit, requests);
     assert_eq!(*opened.lock().unwrap(), ["https://as.test/authorize?x"]);
@@ -47,8 +47,8 @@ async fn play(targets: &[&str]) -> (Result<Secret, InteractError>, Vec<String>) 
 }
 
 #[tokio::test]
-async fn only_the_answer_to_this_login_ends_the_wait() {
-    let (redirected, answers) = play(&[
+async fn only_the_redirect_of_this_login_ends_the_wait() {
+    let (redirected, responses) = play(&[
         "GET /",
         "GET /favicon.ico",
         "POST /callback?code=c&state=s",
@@ -57,15 +57,15 @@ async fn only_the_answer_to_this_login_ends_the_wait() {
     ])
     .await;
     assert!(redirected.unwrap().expose().ends_with("/callback?code=c&state=s"));
-    let status = |answer: &String| answer[9..12].to_owned();
-    let statuses: Vec<String> = answers.iter().map(status).collect();
+    let status = |response: &String| response[9..12].to_owned();
+    let statuses: Vec<String> = responses.iter().map(status).collect();
     assert_eq!(statuses, ["404", "404", "404", "400", "200"]);
-    assert!(answers[4].contains("You can close this window"));
-    assert!(answers.iter().all(|answer| !answer.contains("state=s")));
+    assert!(responses[4].contains("You can close this window"));
+    assert!(responses.iter().all(|response| !response.contains("state=s")));
 }
 
 #[tokio::test]
-async fn connections_that_say_nothing_keep_nobody_waiting() {
+async fn silent_connections_do_not_delay_the_redirect() {
     let browser = LoopbackBrowser::new().with_opener(Arc::new(|_| Ok(())));
     let redirect = browser.prepare(None).await.unwrap();
     let uri = redirect.uri().to_owned();
@@ -77,9 +77,9 @@ async fn connections_that_say_nothing_keep_nobody_waiting() {
             TcpStream::connect(&address).await.unwrap(),
             TcpStream::connect(&address).await.unwrap(),
         ];
-        let answer = get(&uri, "GET /callback?code=c&state=s HTTP/1.1\r\n\r\n").await;
+        let response = get(&uri, "GET /callback?code=c&state=s HTTP/1.1\r\n\r\n").await;
         drop(silent);
-        answer
+        response
     };
     let began = std::time::Instant::now();
     let (redirected, _) = tokio::join!(visit, requests);
@@ -87,7 +87,7 @@ async fn connections_that_say_nothing_keep_nobody_waiting() {
 }
 
 #[tokio::test]
-async fn a_connection_that_cannot_be_accepted_does_not_end_the_login() {
+async fn failed_accept_does_not_end_the_login() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let uri = format!("http://{}/callback", listener.local_addr().unwrap());
     let mut errors = vec![io::ErrorKind::ConnectionAborted, io::ErrorKind::Other];
@@ -99,29 +99,29 @@ async fn a_connection_that_cannot_be_accepted_does_not_end_the_login() {
     let at = ("http://127.0.0.1", "/callback");
     let waiting = wait(accept, at, Visit::new("https://as.test/", &expected));
     let request = get(&uri, "GET /callback?code=c&state=s HTTP/1.1\r\n\r\n");
-    let (redirected, answer) = tokio::join!(waiting, request);
+    let (redirected, response) = tokio::join!(waiting, request);
     assert!(redirected.expose().ends_with("/callback?code=c&state=s"));
-    assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+    assert!(response.starts_with("HTTP/1.1 200"), "{response}");
 }
 
 #[tokio::test]
-async fn a_refusal_is_shown_and_cannot_inject() {
-    let (redirected, answers) =
+async fn denied_login_is_shown_with_escaped_text() {
+    let (redirected, responses) =
         play(&["GET /callback?error=access_denied&error_description=%3Cscript%3E&state=s"]).await;
     assert!(redirected.is_ok());
-    assert!(answers[0].contains("access_denied") && answers[0].contains("&lt;script&gt;"));
+    assert!(responses[0].contains("access_denied") && responses[0].contains("&lt;script&gt;"));
 }
 
 #[tokio::test]
-async fn an_answer_from_somebody_else_is_not_shown() {
-    let (redirected, answers) =
+async fn redirect_of_another_issuer_is_not_shown() {
+    let (redirected, responses) =
         play(&["GET /callback?error=canary&state=s&iss=https%3A%2F%2Fevil.test"]).await;
     assert!(redirected.is_ok());
-    assert!(!answers[0].contains("canary") && answers[0].contains("different server"));
+    assert!(!responses[0].contains("canary") && responses[0].contains("different server"));
 }
 
 #[tokio::test]
-async fn the_wait_has_an_end() {
+async fn waiting_for_the_redirect_has_a_limit() {
     let limit = Duration::from_millis(20);
     let browser = LoopbackBrowser::new().with_limit(limit).with_opener(Arc::new(|_| Ok(())));
     let redirect = browser.prepare(None).await.unwrap();
@@ -131,15 +131,15 @@ async fn the_wait_has_an_end() {
 }
 
 #[tokio::test]
-async fn a_fixed_port_that_is_taken_is_told() {
+async fn fixed_port_in_use_is_an_error() {
     let holder = LoopbackBrowser::new().prepare(None).await.unwrap();
     let port = url::Url::parse(holder.uri()).unwrap().port().unwrap();
     let again = LoopbackBrowser::new().with_port(port).prepare(None).await;
     assert!(matches!(again.err(), Some(InteractError::Listen(_))));
 }
 
-/// Logs in at a redirect address that is fixed. What the server is told, and what comes back when a browser
-/// goes to `address` for `target`.
+/// Logs in with a fixed redirect URL. Returns the redirect URL sent to the server, and the URL received when a browser
+/// requests `target` at `address`.
 async fn at(fixed: &str, address: &str, target: &str) -> (String, String) {
     let browser = LoopbackBrowser::new().with_opener(Arc::new(|_| Ok(())));
     let redirect = browser.prepare(Some(&fixed.parse().unwrap())).await.unwrap();
@@ -156,13 +156,13 @@ async fn at(fixed: &str, address: &str, target: &str) -> (String, String) {
     (uri, redirected.unwrap().expose().to_owned())
 }
 
-/// A port that was free just now.
+/// Returns a port that was free a moment ago.
 async fn free_port() -> u16 {
     TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap().port()
 }
 
 #[tokio::test]
-async fn a_fixed_address_is_heard_at_its_own_port_and_path_only() {
+async fn fixed_redirect_url_is_served_at_its_port_and_path_only() {
     let fixed = format!("http://127.0.0.1:{}/oauth/back?app=x", free_port().await);
     let (uri, came) = at(&fixed, "127.0.0.1", "/oauth/back?app=x&code=c&state=s").await;
     assert_eq!(uri, fixed);
@@ -170,13 +170,13 @@ async fn a_fixed_address_is_heard_at_its_own_port_and_path_only() {
 }
 
 #[tokio::test]
-async fn an_address_without_a_port_is_heard_at_any() {
+async fn redirect_url_without_a_port_is_served_at_any_port() {
     let (uri, came) = at("http://127.0.0.1/", "127.0.0.1", "/?code=c&state=s").await;
     assert!(uri.starts_with("http://127.0.0.1:") && came.starts_with(&uri), "{uri} {came}");
 }
 
 #[tokio::test]
-async fn a_name_is_heard_at_every_address_it_may_mean() {
+async fn host_name_is_served_at_both_loopback_addresses() {
     let has_ipv6 = TcpListener::bind("[::1]:0").await.is_ok();
     let addresses = ["127.0.0.1", "[::1]"];
     for address in addresses.into_iter().take(if has_ipv6 { 2 } else { 1 }) {
@@ -187,7 +187,7 @@ async fn a_name_is_heard_at_every_address_it_may_mean() {
 }
 
 #[tokio::test]
-async fn a_name_that_somebody_else_listens_for_is_not_used() {
+async fn host_name_in_use_at_one_loopback_address_is_an_error() {
     let Ok(other) = TcpListener::bind("[::1]:0").await else { return };
     let port = other.local_addr().unwrap().port();
     let fixed = format!("http://localhost:{port}/").parse().unwrap();
@@ -196,7 +196,7 @@ async fn a_name_that_somebody_else_listens_for_is_not_used() {
 }
 
 #[tokio::test]
-async fn an_address_on_another_machine_is_refused_with_the_way_that_works() {
+async fn redirect_url_on_another_machine_is_an_error_that_suggests_pasting() {
     for elsewhere in ["https://a.test/back", "https://localhost:8443/back"] {
         let fixed = elsewhere.parse().unwrap();
         let error = LoopbackBrowser::new().prepare(Some(&fixed)).await.err().unwrap();

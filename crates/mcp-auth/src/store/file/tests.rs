@@ -1,4 +1,4 @@
-//! What must hold for the file, whatever happens to it.
+//! Tests of the file store: permissions, damage, limits and concurrent changes.
 
 use std::sync::Mutex;
 
@@ -14,7 +14,7 @@ fn mode(path: &Path) -> u32 {
     fs::metadata(path).unwrap().permissions().mode() & 0o777
 }
 
-/// A store, its folder, and what it told.
+/// A store, its folder, and the events it reported.
 fn store() -> (FileStore, tempfile::TempDir, Arc<Mutex<Vec<AuthEvent>>>) {
     let folder = tempfile::tempdir().unwrap();
     let told = Arc::new(Mutex::new(Vec::new()));
@@ -24,7 +24,7 @@ fn store() -> (FileStore, tempfile::TempDir, Arc<Mutex<Vec<AuthEvent>>>) {
 }
 
 #[tokio::test]
-async fn what_is_kept_is_found_and_deleted_once() {
+async fn file_entry_is_found_and_deleted_once() {
     let (store, _folder, _) = store();
     assert_eq!(store.get(&key("a")).await.unwrap(), None);
     assert!(!store.delete(&key("a")).await.unwrap());
@@ -40,7 +40,7 @@ async fn what_is_kept_is_found_and_deleted_once() {
 
 #[cfg(unix)]
 #[tokio::test]
-async fn nobody_else_can_read_it() {
+async fn secrets_file_is_readable_by_its_owner_only() {
     use std::os::unix::fs::PermissionsExt as _;
 
     let (store, folder, _) = store();
@@ -56,7 +56,7 @@ async fn nobody_else_can_read_it() {
 }
 
 #[tokio::test]
-async fn a_damaged_file_is_kept_aside_and_told_once() {
+async fn damaged_secrets_file_is_moved_and_reported_once() {
     for damage in ["{", "[]", r#"{"version":0,"entries":{}}"#, r#"{"version":1,"entries":{"x":1}}"#]
     {
         let (store, _folder, told) = store();
@@ -72,7 +72,7 @@ async fn a_damaged_file_is_kept_aside_and_told_once() {
 }
 
 #[tokio::test]
-async fn what_a_newer_version_wrote_is_left_alone() {
+async fn secrets_file_of_a_newer_version_is_not_changed() {
     let (store, _folder, told) = store();
     store.set(&key("a"), Secret::new("1")).await.unwrap();
     let newer = r#"{"version":2,"kept":{}}"#;
@@ -86,7 +86,7 @@ async fn what_a_newer_version_wrote_is_left_alone() {
 }
 
 #[tokio::test]
-async fn a_file_that_is_full_keeps_what_it_has() {
+async fn full_secrets_file_keeps_its_entries() {
     let (store, _folder, told) = store();
     store.set(&key("mine"), Secret::new("precious")).await.unwrap();
     let huge = Secret::new("x".repeat(LARGEST_SECRET + 1));
@@ -104,7 +104,7 @@ async fn a_file_that_is_full_keeps_what_it_has() {
 
 #[cfg(unix)]
 #[tokio::test]
-async fn a_planted_link_is_not_followed() {
+async fn planted_symlink_is_not_followed() {
     let (store, folder, _) = store();
     store.set(&key("a"), Secret::new("1")).await.unwrap();
     let elsewhere = folder.path().join("elsewhere");
@@ -117,7 +117,7 @@ async fn a_planted_link_is_not_followed() {
 }
 
 #[tokio::test]
-async fn a_full_disk_leaves_the_old_file_as_it_was() {
+async fn full_disk_leaves_the_secrets_file_intact() {
     let (store, folder, _) = store();
     store.set(&key("a"), Secret::new("1")).await.unwrap();
     let full = |file: &mut File, bytes: &[u8]| {
@@ -141,7 +141,7 @@ async fn a_full_disk_leaves_the_old_file_as_it_was() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn changes_made_at_once_are_all_kept() {
+async fn concurrent_changes_of_the_secrets_file_are_all_kept() {
     let (store, _folder, _) = store();
     let tasks: Vec<_> = (0..40)
         .map(|index| {

@@ -1,4 +1,4 @@
-//! An authorization server that checks everything it is told.
+//! A scripted authorization server that checks every request.
 
 use std::collections::{HashMap, HashSet};
 
@@ -15,7 +15,7 @@ use url::Url;
 
 use super::{Count, Reply, SERVER, param};
 
-/// Every secret that is handed out begins with this, so that a leak can be found.
+/// The prefix of all issued secrets, so that a leak can be found.
 pub(crate) const CANARY: &str = "CANARY-";
 
 #[derive(Clone, Debug, Default)]
@@ -37,12 +37,12 @@ struct Code {
 #[derive(Debug)]
 pub(crate) struct Authority {
     pub(crate) issuer: String,
-    /// The metadata document; its path is where RFC 8414 puts it, unless `metadata_path` says otherwise.
+    /// The metadata document, served at `metadata_path`.
     pub(crate) metadata: Value,
     pub(crate) metadata_path: String,
-    /// Added to every redirect; `None` leaves it out.
+    /// The `iss` of every redirect; `None` omits it.
     pub(crate) iss: Option<String>,
-    /// Instead of a code.
+    /// The error sent instead of a code.
     pub(crate) denies: Option<&'static str>,
     /// Clients and their secrets.
     pub(crate) clients: HashMap<String, Option<String>>,
@@ -52,11 +52,11 @@ pub(crate) struct Authority {
     pub(crate) life: u64,
     pub(crate) grants_scope: bool,
     pub(crate) wants_nonce: Option<String>,
-    /// The only one that tokens are issued for.
+    /// The only resource that tokens are issued for.
     pub(crate) resource: String,
     codes: HashMap<String, Code>,
     pub(crate) tokens: HashMap<String, Token>,
-    /// Refresh tokens that work.
+    /// Valid refresh tokens.
     pub(crate) refresh: HashMap<String, String>,
     pub(crate) spent: HashSet<String>,
     pub(crate) double_spends: usize,
@@ -65,7 +65,7 @@ pub(crate) struct Authority {
     pub(crate) registrations: Vec<Value>,
     pub(crate) token_requests: Vec<String>,
     pub(crate) proofs: HashSet<String>,
-    /// How often a device code is pending before it is agreed to.
+    /// How often a device code is pending before the user consents.
     pub(crate) pending: usize,
 }
 
@@ -183,14 +183,15 @@ impl Authority {
         let wanted: Value = serde_json::from_str(body).unwrap();
         assert_eq!(wanted["application_type"], "native");
         let id = format!("client-{}", ids.next());
-        let mut answer = json!({ "client_id": id, "token_endpoint_auth_method": self.auth_method });
+        let mut response =
+            json!({ "client_id": id, "token_endpoint_auth_method": self.auth_method });
         let secret = (self.auth_method != "none").then(|| format!("{CANARY}secret-{id}"));
         if let Some(secret) = &secret {
-            answer["client_secret"] = secret.as_str().into();
+            response["client_secret"] = secret.as_str().into();
         }
         self.clients.insert(id, secret);
         self.registrations.push(wanted);
-        Reply::json(201, &answer)
+        Reply::json(201, &response)
     }
 
     fn token(&mut self, headers: &HashMap<String, String>, body: &str, ids: &Count) -> Reply {
@@ -218,23 +219,23 @@ impl Authority {
         };
         let access = format!("{CANARY}access-{}", ids.next());
         let kind = if key.is_some() { "DPoP" } else { "Bearer" };
-        let mut answer =
+        let mut response =
             json!({ "access_token": access, "token_type": kind, "expires_in": self.life });
         self.tokens.insert(access, Token { scope: scope.clone(), key });
         let is_first = param(body, "refresh_token").is_none();
         if with_refresh && self.gives_refresh && (is_first || self.rotates) {
             let refresh = format!("{CANARY}refresh-{}", ids.next());
-            answer["refresh_token"] = refresh.as_str().into();
+            response["refresh_token"] = refresh.as_str().into();
             self.refresh.insert(refresh, scope);
         }
         if param(body, "grant_type").unwrap().ends_with("token-exchange") {
-            answer["access_token"] = format!("{CANARY}-is-no-jwt").into();
-            answer["issued_token_type"] = "urn:ietf:params:oauth:token-type:id-jag".into();
+            response["access_token"] = format!("{CANARY}-is-no-jwt").into();
+            response["issued_token_type"] = "urn:ietf:params:oauth:token-type:id-jag".into();
         }
-        Reply::json(200, &answer)
+        Reply::json(200, &response)
     }
 
-    /// The client that is asking, if it proved itself in the way it is registered for.
+    /// Returns the client of a request, if it authenticated with its registered method.
     fn client(&self, headers: &HashMap<String, String>, body: &str) -> Option<String> {
         if let Some(assertion) = param(body, "client_assertion") {
             let claims = claims(&assertion);
@@ -258,7 +259,7 @@ impl Authority {
         (self.clients.get(&id)? == &secret).then_some(id)
     }
 
-    /// The scope that is granted, and whether a refresh token comes with it.
+    /// Returns the granted scope, and whether a refresh token is issued with it.
     fn redeem(&mut self, body: &str, client: &str) -> Result<(String, bool), &'static str> {
         let get = |name: &str| param(body, name).unwrap_or_default();
         let grant = get("grant_type");
@@ -319,7 +320,7 @@ pub(crate) fn claims(jwt: &str) -> Value {
     serde_json::from_slice(&URL_SAFE_NO_PAD.decode(part).unwrap()).unwrap()
 }
 
-/// Verifies a `DPoP` proof and returns the key it was made with.
+/// Verifies a `DPoP` proof and returns its key.
 pub(crate) fn check_proof(
     proof: &str,
     method: &str,

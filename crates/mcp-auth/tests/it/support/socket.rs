@@ -1,4 +1,4 @@
-//! An authorization server on a real socket of this machine.
+//! The scripted authorization server on a local socket.
 
 use std::{
     collections::HashMap,
@@ -13,7 +13,7 @@ use url::Url;
 
 use super::{Count, Reply, authority::Authority};
 
-/// Serves an [`Authority`] that is also the origin of the MCP server, as the 2025-03-26 revision has it.
+/// Serves an [`Authority`] at the origin of the MCP server, as in revision 2025-03-26.
 pub(crate) struct Served {
     pub(crate) origin: String,
     pub(crate) authority: Arc<Mutex<Authority>>,
@@ -30,19 +30,19 @@ impl Served {
         tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
                 let (shared, base, ids) = (shared.clone(), base.clone(), ids.clone());
-                tokio::spawn(async move { answer(stream, &shared, &base, &ids).await });
+                tokio::spawn(async move { respond(stream, &shared, &base, &ids).await });
             }
         });
         Self { origin, authority }
     }
 
-    /// Where the MCP server would be.
+    /// Returns the URL of the MCP server.
     pub(crate) fn server(&self) -> String {
         format!("{}/mcp", self.origin)
     }
 }
 
-async fn answer(mut stream: TcpStream, shared: &Mutex<Authority>, base: &str, ids: &Count) {
+async fn respond(mut stream: TcpStream, shared: &Mutex<Authority>, base: &str, ids: &Count) {
     let Some((head, body)) = read(&mut stream).await else { return };
     let mut lines = head.lines();
     let mut words = lines.next().unwrap_or_default().split(' ');
@@ -71,7 +71,7 @@ async fn answer(mut stream: TcpStream, shared: &Mutex<Authority>, base: &str, id
     let _ = stream.shutdown().await;
 }
 
-/// The head and the body of one request.
+/// Reads the head and the body of one request.
 async fn read(stream: &mut TcpStream) -> Option<(String, String)> {
     let mut bytes = Vec::new();
     let mut chunk = [0; 4096];

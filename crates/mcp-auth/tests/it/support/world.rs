@@ -1,18 +1,18 @@
-//! Every host a login meets, behind one function: a request in, an answer out, and a log of both.
+//! All servers of a login behind one function: takes a request, returns a response, and logs both.
 
 use std::{
     collections::{HashMap, HashSet},
     sync::{Mutex, MutexGuard},
 };
 
-use mcp_auth::{HttpClient, HttpError, HttpRequest, HttpResponse};
+use mcp_auth::http::{HttpClient, HttpError, HttpRequest, HttpResponse};
 use mcp_transport::BoxFuture;
 use serde_json::{Value, json};
 use url::Url;
 
 use super::{Count, ISSUER, SERVER, authority::Authority};
 
-/// An answer.
+/// A response.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Reply {
     pub(crate) status: u16,
@@ -35,29 +35,30 @@ impl Reply {
     }
 }
 
-/// What the MCP server is like.
+/// The behaviour of the MCP server.
 #[derive(Debug)]
 pub(crate) struct Resource {
     /// The `WWW-Authenticate` of a 401.
     pub(crate) challenge: String,
-    /// The metadata by path, or nothing.
+    /// The metadata by path.
     pub(crate) metadata: HashMap<String, Value>,
-    /// Scopes that a method needs beyond a valid token.
+    /// Scopes that a method needs in addition to a valid token.
     pub(crate) needs: HashMap<&'static str, &'static str>,
-    /// Tokens of issuers outside this set are refused.
+    /// Tokens of other issuers are rejected.
     pub(crate) trusts: HashSet<String>,
     pub(crate) wants_dpop: bool,
     pub(crate) nonce: Option<String>,
 }
 
-/// Everything there is. Starts as a server that does everything right.
+/// The MCP server and the authorization servers. All of them work correctly at first.
 #[derive(Debug)]
 pub(crate) struct World {
     pub(crate) resource: Mutex<Resource>,
     pub(crate) authorities: Mutex<HashMap<String, Authority>>,
-    /// Answers that come before everything else, by method and URL without query.
+    /// Responses that override all others, by method and URL without query.
     pub(crate) scripted: Mutex<HashMap<String, Reply>>,
     log: Mutex<Vec<String>>,
+    calls: Mutex<usize>,
     pub(crate) ids: Count,
 }
 
@@ -77,6 +78,7 @@ impl World {
             authorities: Mutex::new(HashMap::from([(ISSUER.to_owned(), Authority::new(ISSUER))])),
             scripted: Mutex::default(),
             log: Mutex::default(),
+            calls: Mutex::default(),
             ids: Count::default(),
         }
     }
@@ -85,7 +87,7 @@ impl World {
         self.resource.lock().unwrap()
     }
 
-    /// Changes the authorization server everybody starts with.
+    /// Changes the default authorization server.
     pub(crate) fn authority(&self, change: impl FnOnce(&mut Authority)) {
         change(self.authorities.lock().unwrap().get_mut(ISSUER).unwrap());
     }
@@ -94,7 +96,7 @@ impl World {
         look(&self.authorities.lock().unwrap()[ISSUER])
     }
 
-    /// Answers `METHOD url` with this from now on.
+    /// Responds to `METHOD url` with `reply` from now on.
     pub(crate) fn script(&self, request: &str, reply: Reply) {
         self.scripted.lock().unwrap().insert(request.to_owned(), reply);
     }
@@ -103,9 +105,14 @@ impl World {
         self.scripted.lock().unwrap().remove(request);
     }
 
-    /// What was asked so far, as `METHOD url` without queries, MCP calls left out.
+    /// Returns the requests so far, as `METHOD url` without queries, and without MCP calls.
     pub(crate) fn log(&self) -> Vec<String> {
         self.log.lock().unwrap().clone()
+    }
+
+    /// Returns the number of requests to the MCP server.
+    pub(crate) fn calls(&self) -> usize {
+        *self.calls.lock().unwrap()
     }
 
     pub(crate) fn asked(&self, request: &str) -> usize {
@@ -128,6 +135,7 @@ impl World {
             return reply.clone();
         }
         if url == SERVER {
+            *self.calls.lock().unwrap() += 1;
             return self.call(method, headers, body);
         }
         let Ok(parsed) = Url::parse(url) else { return Reply::status(400) };
@@ -147,7 +155,7 @@ impl World {
         }
     }
 
-    /// The MCP server itself: 401 without a token that it trusts, 403 without the scope it needs.
+    /// Handles a request to the MCP server: 401 without a trusted token, 403 without the required scope.
     fn call(&self, method: &str, headers: &HashMap<String, String>, body: &str) -> Reply {
         let resource = self.resource();
         let (scheme, token) = headers
@@ -213,7 +221,7 @@ impl HttpClient for World {
             .collect();
         let reply = self.handle(request.method, &request.url, &headers, request.body.expose());
         Box::pin(async move {
-            // Others get their turn, as with a real network.
+            // Let other tasks run, as with a real network.
             tokio::task::yield_now().await;
             match reply.status {
                 0 => Err(HttpError::Unreachable(None)),

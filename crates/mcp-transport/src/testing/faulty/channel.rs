@@ -9,9 +9,9 @@ use super::{
     super::fault::{Fault, Rule},
     Outgoing,
 };
-use crate::{lines::LineReader, link::Inbound};
+use crate::{io::line_reader::LineReader, link::Inbound};
 
-/// What moves through a channel: something with a message in it.
+/// An item of a channel, which contains a message.
 pub(super) trait Item: Clone {
     fn message(&self) -> Option<&Message>;
     fn with(&self, message: Message) -> Self;
@@ -40,23 +40,23 @@ impl Item for Outgoing {
     }
 }
 
-/// Messages on their way in one direction, and what is planned for them.
+/// The messages in transit in one direction, and the faults planned for them.
 pub(super) struct Channel<T> {
     rules: Vec<Rule>,
     seed: u64,
     count: u64,
     queue: VecDeque<(Instant, T)>,
-    /// Waits to change places with the next one.
+    /// Waits for the next message, to be delivered after it.
     held: Option<(Instant, T)>,
-    /// How many have come since nothing moves any more. Since nothing ever will, they are only counted.
+    /// The number of messages since a stall. They never move again, so they are only counted.
     stuck: Option<usize>,
-    /// Whether everything is swallowed.
+    /// Whether all messages are dropped.
     pub(super) half_open: bool,
-    /// Lines that were no messages any more.
+    /// The number of lines that are not messages after a corruption.
     pub(super) noise: u64,
 }
 
-/// What a message did to the link as a whole.
+/// The effect of a message on the link as a whole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Effect {
     None,
@@ -66,29 +66,29 @@ pub(super) enum Effect {
 
 impl<T: Item> Channel<T> {
     pub(super) fn new(rules: Vec<Rule>, seed: u64) -> Self {
-        // Any seed will do but zero, which this generator would never leave.
+        // The generator never leaves a state of zero, so the seed must not be zero.
         let seed = (seed ^ 0x9E37_79B9_7F4A_7C15) | 1;
         let (queue, held) = (VecDeque::new(), None);
         Self { rules, seed, count: 0, queue, held, stuck: None, half_open: false, noise: 0 }
     }
 
-    /// Whether the next message, of `method`, could be passed on as it is.
+    /// Whether the next message, of `method`, can be forwarded unchanged.
     pub(super) fn is_clear(&self, method: Option<&str>) -> bool {
         let mut faults = self.rules.iter().filter_map(|rule| rule.fault(self.count + 1, method));
         !self.half_open && self.queue.is_empty() && self.held.is_none() && faults.next().is_none()
     }
 
-    /// Counts a message that was passed on as it is.
+    /// Counts a message that was forwarded unchanged.
     pub(super) fn passed(&mut self) {
         self.count += 1;
     }
 
-    /// Nothing moves any more.
+    /// Stops all messages.
     pub(super) fn stall(&mut self) {
         self.stuck.get_or_insert(0);
     }
 
-    /// Takes the next message, of `method`, and does to it what is planned.
+    /// Accepts the next message, of `method`, and applies its faults.
     pub(super) fn push(&mut self, item: T, method: Option<&str>, now: Instant) -> Effect {
         if let Some(stuck) = &mut self.stuck {
             *stuck += 1;
@@ -128,7 +128,7 @@ impl<T: Item> Channel<T> {
         }
         if !self.half_open {
             let copies = copies.into_iter().map(|message| item.with(message)).collect();
-            // A delay beyond the clock's range is felt as none rather than as a panic.
+            // A delay beyond the clock's range is ignored, which avoids a panic.
             self.enqueue(now.checked_add(delay).unwrap_or(now), copies, reorder);
         }
         effect
@@ -148,12 +148,12 @@ impl<T: Item> Channel<T> {
         }
     }
 
-    /// Nothing will follow, so nothing waits for it.
+    /// Releases the held message, since no message will follow.
     pub(super) fn finish(&mut self) {
         self.queue.extend(self.held.take());
     }
 
-    /// The next message that is due. It stays until it is [taken](Self::take).
+    /// Returns the next message that is due, without [taking](Self::take) it.
     pub(super) fn due(&self, now: Instant) -> Option<&T> {
         self.queue.front().filter(|(due, _)| *due <= now).map(|(_, item)| item)
     }
@@ -162,12 +162,12 @@ impl<T: Item> Channel<T> {
         self.queue.pop_front().map(|(_, item)| item)
     }
 
-    /// When to look again.
+    /// Returns when the next message is due.
     pub(super) fn next_due(&self) -> Option<Instant> {
         self.queue.front().map(|(due, _)| *due)
     }
 
-    /// Everything that has not been taken yet.
+    /// Returns all messages that have not been taken yet.
     pub(super) fn waiting(&self) -> impl Iterator<Item = &T> {
         self.queue.iter().chain(&self.held).map(|(_, item)| item)
     }
@@ -176,8 +176,7 @@ impl<T: Item> Channel<T> {
         self.queue.len() + self.stuck.unwrap_or(0)
     }
 
-    /// The messages as they are after having been text, cut in pieces of `size` bytes, of which so
-    /// many are `flipped`.
+    /// Serializes the messages and parses them again in chunks of `size` bytes, with `flipped` bytes changed.
     fn reframed(&mut self, messages: &[Message], size: usize, flipped: usize) -> Vec<Message> {
         let (mut reader, mut arrived) = (LineReader::new(usize::MAX), Vec::new());
         for message in messages {
@@ -185,7 +184,7 @@ impl<T: Item> Channel<T> {
             message.write(&mut text);
             for _ in 0..flipped {
                 let (at, change) = (self.random(), self.random());
-                // Never zero, so the byte does change.
+                // Never zero, so the byte changes.
                 let change = u8::try_from(change % 255).unwrap_or(0) + 1;
                 let at = usize::try_from(at % text.len() as u64).unwrap_or(0);
                 text[at] ^= change;
@@ -197,17 +196,17 @@ impl<T: Item> Channel<T> {
             }
         }
         let mut diagnostics = crate::diagnostics::Diagnostics::default();
-        reader.skipped().add_to(&mut diagnostics);
+        reader.skipped().report_to(&mut diagnostics);
         self.noise += diagnostics.skipped_lines;
         let arrived = arrived.into_iter().map(Inbound::read);
-        // What only looked like an answer is noise too.
+        // Text that only resembles a response counts as noise too.
         let (messages, noise): (Vec<_>, Vec<_>) =
             arrived.map(|inbound| inbound.message().cloned()).partition(Option::is_some);
         self.noise += noise.len() as u64;
         messages.into_iter().flatten().collect()
     }
 
-    /// Xorshift: poor randomness, and the same every time.
+    /// Xorshift: of low quality, but deterministic.
     fn random(&mut self) -> u64 {
         self.seed ^= self.seed << 13;
         self.seed ^= self.seed >> 7;

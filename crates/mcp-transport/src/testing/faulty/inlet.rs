@@ -1,4 +1,4 @@
-//! The receiving half of a faulty link, whose task also moves what waits to be sent.
+//! The receiving half of a faulty link. Its task also sends queued messages.
 
 use std::{
     pin::Pin,
@@ -17,7 +17,7 @@ use crate::{
 pub(super) struct FaultyInlet {
     inner: Box<dyn Inlet>,
     shared: Arc<Shared>,
-    /// The inner link's report, kept until what came before it has been delivered.
+    /// The inner link's report, kept until earlier messages have been delivered.
     end: Option<CloseReport>,
     timer: Option<Pin<Box<Sleep>>>,
     told_to_close: bool,
@@ -28,7 +28,7 @@ impl FaultyInlet {
         Self { inner, shared, end: None, timer: None, told_to_close: false }
     }
 
-    /// Takes more from the inner link. Pending when there is none, or it may not be looked at.
+    /// Receives from the inner link. Pending when it has nothing, or must not be polled.
     fn poll_inner(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         let (ending, deaf) = {
             let state = self.shared.lock();
@@ -36,9 +36,9 @@ impl FaultyInlet {
             if stalled && !state.closing || self.end.is_some() {
                 return Poll::Pending;
             }
-            // What a link in trouble still says is lost with it.
+            // Messages that arrive on a stalled or closing link are dropped.
             let lost = stalled || state.fate == Fate::Closing;
-            // An orderly end first sends what it has taken.
+            // An orderly shutdown first sends the accepted messages.
             (lost || state.closing && state.out.len() == 0, lost)
         };
         if ending && !self.told_to_close {
@@ -63,11 +63,11 @@ impl FaultyInlet {
         Poll::Ready(())
     }
 
-    /// Whether something has become due.
+    /// Ready when a message has become due.
     fn poll_timer(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         let due = {
             let state = self.shared.lock();
-            // What is due and still here waits for something else than time.
+            // A message that is due and still queued waits for capacity, not for time.
             let moves = |due: &Instant| state.fate == Fate::Open && *due > Instant::now();
             let out = state.out.next_due().filter(moves);
             out.into_iter().chain(state.into.next_due()).min()
@@ -83,11 +83,11 @@ impl FaultyInlet {
         timer.as_mut().poll(cx)
     }
 
-    /// The report, once everything else is delivered.
+    /// Returns the report, once all messages are delivered.
     fn report(&mut self) -> Option<Box<CloseReport>> {
         let mut state = self.shared.lock();
         let over = match state.fate {
-            // Nobody is to notice before they want to.
+            // A stall must not be reported before the host closes the link.
             Fate::Stalled => state.closing,
             Fate::Open => state.into.len() == 0 && (state.closing || !state.into.half_open),
             Fate::Closing | Fate::Ended => true,
@@ -134,7 +134,7 @@ impl Inlet for FaultyInlet {
             if let Some(report) = self.report() {
                 return Poll::Ready(Err(report));
             }
-            // Nothing is read ahead of what waits here, so the other side feels it.
+            // Do not read ahead of queued messages, so that backpressure reaches the other side.
             let waits = {
                 let state = self.shared.lock();
                 state.fate == Fate::Open && state.into.len() > 0

@@ -12,7 +12,7 @@ use crate::{
     link::{CancelBy, Outlet},
 };
 
-/// How many messages may wait here before requests are refused, and before everything is.
+/// How many messages may be queued before requests are refused, and before all messages are.
 const QUEUE: usize = 1024;
 const OVERFULL: usize = 16 * QUEUE;
 
@@ -33,9 +33,9 @@ impl Outlet for Shared {
             if state.fate == Fate::Open && state.out.is_clear(method.as_deref()) {
                 let ticket = match self.inner.send(message) {
                     Ok(ticket) => Some(ticket),
-                    // Nobody is to notice.
+                    // A half-open link must not report an error.
                     Err(SendError::Closed) if state.into.half_open => None,
-                    // What goes wrong in the inner link itself is the caller's to see.
+                    // Errors of the inner link are returned to the caller.
                     Err(error) => return Err(error),
                 };
                 state.out.passed();
@@ -43,7 +43,7 @@ impl Outlet for Shared {
                 (state.tickets.len() as u64, None)
             } else {
                 state.mishandle(message, method.as_deref());
-                // The inlet's task sends what is due, now or later.
+                // The inlet's task sends messages when they are due.
                 (state.tickets.len() as u64, state.driver.take())
             }
         };
@@ -86,7 +86,7 @@ impl State {
         let ticket = self.tickets.len();
         let effect = self.out.push(Outgoing { ticket, message }, method, Instant::now());
         self.suffer(effect);
-        // What neither waits to leave nor is stuck has been lost on purpose.
+        // A message that is neither queued nor stalled was dropped by a fault.
         let waits = self.out.waiting().any(|waiting| waiting.ticket == ticket);
         let lost = !waits && self.fate != Fate::Stalled;
         self.tickets.push(lost.then_some(0));
@@ -94,7 +94,7 @@ impl State {
 }
 
 impl Shared {
-    /// Hands over what is due. Returns once the rest has to wait.
+    /// Sends the messages that are due. Returns once the rest has to wait.
     pub(super) fn send_due(&self, cx: &mut Context<'_>) {
         let woken = {
             let mut guard = self.lock();
@@ -117,7 +117,7 @@ impl Shared {
                         }
                         continue;
                     }
-                    // It will never leave, which is what its ticket says.
+                    // It will never be sent, and its ticket says so.
                     Err(_) => {}
                 }
                 state.out.take();

@@ -1,4 +1,4 @@
-//! A host that scenarios drive by hand.
+//! A minimal host that scenarios drive step by step.
 
 use std::{
     collections::VecDeque,
@@ -34,7 +34,7 @@ pub(super) struct Probe {
     last_id: i64,
 }
 
-/// A request that was taken for sending.
+/// A request that was accepted for sending.
 pub(super) struct Sent {
     pub(super) id: RequestId,
     pub(super) ticket: u64,
@@ -75,7 +75,7 @@ impl Probe {
         ticket.map_err(|error| Violation::new(format!("`{method}` was not taken: {error}")))
     }
 
-    /// What arrives next, or the report of the end.
+    /// Returns the next item, or the report of the end.
     pub(super) async fn next_or_end(&mut self) -> Result<Inbound, Box<CloseReport>> {
         loop {
             if let Some(inbound) = self.arrived.pop_front() {
@@ -87,13 +87,13 @@ impl Probe {
         }
     }
 
-    /// What arrives next.
+    /// Returns the next item.
     pub(super) async fn next(&mut self) -> Result<Inbound, Violation> {
         let next = self.next_or_end().await;
         next.map_err(|report| Violation::new(format!("ended too early: {report}")))
     }
 
-    /// The next answer, with whatever came before it.
+    /// Returns the next response, and skips other messages.
     pub(super) async fn answer(&mut self) -> Result<Response, Violation> {
         loop {
             match self.next().await? {
@@ -109,7 +109,7 @@ impl Probe {
         }
     }
 
-    /// Makes a call and waits for its result.
+    /// Sends a request and waits for its result.
     pub(super) async fn call(
         &mut self,
         method: &'static str,
@@ -134,7 +134,7 @@ impl Probe {
         Ok(())
     }
 
-    /// Waits for the end. Returns what arrived before it, too.
+    /// Waits for the end. Returns the items that arrived before it, and the report.
     pub(super) async fn end(&mut self) -> (Vec<Inbound>, Box<CloseReport>) {
         let mut arrived = Vec::new();
         loop {
@@ -145,13 +145,13 @@ impl Probe {
         }
     }
 
-    /// Whether there is room for a request, without waiting for it.
+    /// Whether there is capacity for a request, without waiting.
     pub(super) fn has_room(&self) -> bool {
         self.outlet.poll_ready(&mut Context::from_waker(Waker::noop())).is_ready()
     }
 }
 
-/// The number of a `parity/tick`.
+/// Returns the number of a `parity/tick`.
 pub(super) fn tick(inbound: &Inbound) -> Option<u64> {
     match inbound {
         Inbound::Message(Message::Notification(notification))

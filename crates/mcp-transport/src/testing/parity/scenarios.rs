@@ -1,4 +1,4 @@
-//! What must hold, by theme.
+//! The scenarios, by theme.
 
 mod answers;
 mod backpressure;
@@ -10,7 +10,7 @@ use super::Scenario;
 
 macro_rules! scenarios {
     ($($(#[$need:ident])* $theme:ident::$name:ident,)*) => {
-        /// Every scenario there is.
+        /// Returns all scenarios.
         pub fn scenarios() -> &'static [Scenario] {
             const ALL: &[Scenario] = &[$(
                 Scenario::new(stringify!($name), |connect| Box::pin($theme::$name(connect)))
@@ -27,7 +27,7 @@ scenarios! {
     answers::second_answers_arrive_and_hurt_nobody,
     answers::answers_to_nobody_arrive_and_hurt_nobody,
     answers::batches_are_taken_apart,
-    #[needs_order] answers::later_calls_may_be_answered_first,
+    #[needs_order] answers::calls_may_be_answered_out_of_order,
     answers::cancelled_call_frees_its_id,
     answers::servers_may_ask_too,
     answers::many_tasks_share_a_link,

@@ -1,4 +1,4 @@
-//! The parity server over a link.
+//! Runs the parity server over a link.
 
 use std::{future::poll_fn, sync::Arc};
 
@@ -11,7 +11,7 @@ use crate::{
     link::{Inbound, Link, Outlet},
 };
 
-/// Runs a [`Server`] over `link` until either end has had enough.
+/// Runs a [`Server`] over `link` until either end closes it.
 pub fn serve(link: Link) -> BoxFuture<'static, ()> {
     Box::pin(async move {
         let Link { outlet, mut inlet } = link;
@@ -31,7 +31,7 @@ pub fn serve(link: Link) -> BoxFuture<'static, ()> {
     })
 }
 
-/// Does what `action` says. An error is the end.
+/// Performs `action`. An error ends the server.
 async fn perform(action: Action, outlet: &mut Option<Arc<dyn Outlet>>) -> Result<(), SendError> {
     match action {
         Action::CloseOutput => *outlet = None,

@@ -1,62 +1,61 @@
-//! The server of the parity suite: messages in, things to do out.
+//! The server of the parity suite: messages go in, actions come out.
 
 use mcp_jsonrpc::{ErrorObject, Message, Notification, RawJson, Request, RequestId, Response};
 use serde_json::{Value, json};
 
 /// A server that misbehaves on demand: plain state, no I/O.
 ///
-/// Whoever runs it does what each [`Action`] says, in order, before reading on.
+/// The caller performs each [`Action`], in order, before it reads on.
 #[derive(Debug, Default)]
 pub struct Server {
     held: Vec<Request>,
-    /// Requests that wait for an answer from the host, in the order of the questions asked.
+    /// Requests that wait for a response from the host, in the order they were sent.
     asking: Vec<(RequestId, Request)>,
     questions: i64,
     notes: Vec<Value>,
     cancelled: Vec<Value>,
 }
 
-/// Something for the server's surroundings to do.
+/// An action for the caller of the server to perform.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum Action {
-    /// Send this.
+    /// Send this message.
     Send(Message),
-    /// Send these in one frame, where frames can hold several.
+    /// Send these in one frame, where a frame can contain several.
     SendTogether(Vec<Message>),
-    /// Send [`Server::tick`] that many times, reading nothing meanwhile.
+    /// Send [`Server::tick`] this many times, without reading meanwhile.
     Flood {
-        /// How many.
+        /// The number of messages.
         count: u64,
-        /// How large each is, about.
+        /// The approximate size of each.
         bytes: usize,
     },
-    /// Write these bytes, where bytes can be written.
+    /// Write these bytes, where raw bytes can be written.
     Stray(&'static [u8]),
-    /// Never read again, but stay.
+    /// Never read again, but keep running.
     StopReading,
-    /// Close the output, and read on.
+    /// Close the output, and continue to read.
     CloseOutput,
-    /// End at once.
+    /// End immediately.
     Die,
 }
 
-/// What a careless server might print: a banner, broken JSON, foreign JSON, bytes that are no text,
-/// blank lines.
+/// Output of a misbehaving server: a banner, broken JSON, unrelated JSON, invalid UTF-8, blank lines.
 const STRAY: &[u8] =
     b"Server listening on stdio\n{\"jsonrpc\":\"2.0\",\n{\"level\":\"info\"}\n\xff\xfe\xfd\n\r\n\n";
-/// How many lines of that are no messages. Blank ones are nothing at all.
+/// How many of these lines are counted as skipped. Blank lines are ignored.
 pub(super) const STRAY_LINES: u64 = 4;
 pub(super) const STRAY_FIRST: &str = "Server listening on stdio";
 
 impl Server {
-    /// The `n`th message of a flood.
+    /// Returns the `n`th message of a flood.
     pub fn tick(n: u64, bytes: usize) -> Message {
         let params = json!({ "n": n, "filler": "x".repeat(bytes) });
         Message::Notification(Notification::new("parity/tick", Some(raw(&params))))
     }
 
-    /// Takes a message from the host.
+    /// Accepts a message from the host.
     pub fn receive(&mut self, message: Message) -> Vec<Action> {
         match message {
             Message::Request(request) => self.request(request),
@@ -157,6 +156,6 @@ fn number(request: &Request, name: &str) -> u64 {
 }
 
 pub(super) fn raw(value: &Value) -> RawJson {
-    // Writing a `Value` cannot fail: its keys are strings.
+    // Encoding a `Value` cannot fail: its keys are strings.
     RawJson::encode(value).unwrap_or_else(|_| RawJson::null())
 }

@@ -1,4 +1,4 @@
-//! Calls and their answers.
+//! Requests and their responses.
 
 use std::{collections::HashSet, future::poll_fn};
 
@@ -42,7 +42,7 @@ pub(super) async fn answers_find_their_calls(connect: &dyn Connect) -> Result<()
     while !waiting.is_empty() {
         let response = probe.answer().await?;
         let id = response.id.clone().unwrap_or(0.into());
-        ensure!(waiting.remove(&id), "an answer to {id}, which nobody waits for");
+        ensure!(waiting.remove(&id), "an answer to {id}, which no request waits for");
         let n = response.outcome.ok().and_then(|result| result.get("n")?.decode::<i64>().ok());
         ensure!(n == id.as_integer(), "call {id} got the answer of call {n:?}");
     }
@@ -66,7 +66,7 @@ pub(super) async fn answers_to_nobody_arrive_and_hurt_nobody(
 ) -> Result<(), Violation> {
     let mut probe = Probe::open(connect).await?;
     let sent = probe.request("parity/wrong-id", &json!({}))?;
-    // Whether an answer to nobody is passed on is the transport's choice; ours must come.
+    // A transport may deliver or drop a response without a request, but must deliver the real one.
     while probe.answer().await?.id.as_ref() != Some(&sent.id) {}
     probe.is_alive().await
 }
@@ -83,7 +83,7 @@ pub(super) async fn batches_are_taken_apart(connect: &dyn Connect) -> Result<(),
     probe.is_alive().await
 }
 
-pub(super) async fn later_calls_may_be_answered_first(
+pub(super) async fn calls_may_be_answered_out_of_order(
     connect: &dyn Connect,
 ) -> Result<(), Violation> {
     let mut probe = Probe::open(connect).await?;
@@ -112,7 +112,7 @@ pub(super) async fn cancelled_call_frees_its_id(connect: &dyn Connect) -> Result
         let seen = report.get("cancelled").and_then(|ids| ids.decode::<Vec<Option<i64>>>().ok());
         ensure!(seen == Some(vec![id]), "the server saw {} cancelled", report.as_str());
     }
-    // The late answer may come or not, and nothing depends on it.
+    // The late response may arrive or not.
     let release = probe.request("parity/release", &json!({}))?;
     loop {
         match probe.next().await? {

@@ -1,4 +1,4 @@
-//! One side that does not read.
+//! Backpressure when one side does not read.
 
 use std::future::poll_fn;
 
@@ -22,8 +22,8 @@ fn filler() -> Value {
     json!({ "filler": "x".repeat(4000) })
 }
 
-/// Has the server flood us, and waits until it does. It then reads nothing, and as long as we do
-/// not either, it is stuck.
+/// Makes the server send a flood, and waits for the first message. The server does not read meanwhile, and blocks as
+/// long as we do not read either.
 async fn flooded(connect: &dyn Connect, die: u8) -> Result<(Probe, Sent), Violation> {
     let mut probe = Probe::open(connect).await?;
     let params = json!({ "count": FLOOD, "bytes": 1000, "die": die });
@@ -58,7 +58,7 @@ pub(super) async fn a_full_queue_says_so_and_when_it_is_not(
     let (mut probe, flood) = flooded(connect, 0).await?;
     let mut taken = 0;
     let limit = loop {
-        ensure!(taken < 100_000, "{taken} requests were taken, and there is no end to it");
+        ensure!(taken < 100_000, "{taken} requests were accepted without a limit");
         match probe.try_request("parity/echo", &filler()) {
             Ok(_) => taken += 1,
             Err(SendError::Full { limit }) => break limit,
@@ -69,7 +69,7 @@ pub(super) async fn a_full_queue_says_so_and_when_it_is_not(
     ensure!(!probe.has_room(), "a full queue claims to have room");
     probe.notify("parity/note", &json!({ "n": 1 }))?;
 
-    // Somebody waits for room, while somebody else goes on reading.
+    // One task waits for capacity while another continues to read.
     let outlet = probe.outlet.clone();
     let room = tokio::spawn(async move { poll_fn(|cx| outlet.poll_ready(cx)).await });
     let mut answered = 0;
@@ -79,10 +79,10 @@ pub(super) async fn a_full_queue_says_so_and_when_it_is_not(
                 answered += usize::from(response.id != Some(flood.id.clone()));
             }
             Inbound::Message(_) => {}
-            lost => return Err(Violation::new(format!("what was taken got lost: {lost:?}"))),
+            lost => return Err(Violation::new(format!("accepted requests were lost: {lost:?}"))),
         }
     }
-    ensure!(room.await.is_ok(), "whoever waited for room was forgotten");
+    ensure!(room.await.is_ok(), "a blocked sender was not woken");
     let report = probe.call("parity/report", &json!({})).await?;
     ensure!(report.get("notes").is_some_and(|n| n.as_str() == "[1]"), "the notification got lost");
     Ok(())

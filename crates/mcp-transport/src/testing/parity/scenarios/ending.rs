@@ -1,4 +1,4 @@
-//! How links end, and what they say about it.
+//! The end of links, and its report.
 
 use mcp_jsonrpc::{Message, Notification};
 use serde_json::json;
@@ -32,10 +32,10 @@ pub(super) async fn close_delivers_what_was_sent_and_reports_a_request(
         matches!(inbound, Inbound::Message(Message::Response(response))
             if response.id.as_ref() == Some(&sent.id))
     };
-    ensure!(arrived.iter().any(answers), "what was sent before closing got no answer");
+    ensure!(arrived.iter().any(answers), "a request sent before closing got no response");
     ensure!(report.reason == CloseReason::Requested, "it ended because: {}", report.reason);
-    ensure!(report.flushed >= sent.ticket, "what was answered counts as not sent");
-    ensure!(probe.has_room(), "whoever waits for room waits for ever");
+    ensure!(report.flushed >= sent.ticket, "an answered request counts as not sent");
+    ensure!(probe.has_room(), "a blocked sender was not woken");
     refuses(&*probe.outlet)
 }
 
@@ -61,7 +61,7 @@ pub(super) async fn a_server_that_dies_is_reported_as_ended(
     ensure!(arrived.is_empty(), "a dead server said {arrived:?}");
     ensure!(report.reason == CloseReason::Ended, "it ended because: {}", report.reason);
     ensure!(report.flushed >= sent.ticket, "what killed it counts as not sent");
-    ensure!(probe.has_room(), "whoever waits for room waits for ever");
+    ensure!(probe.has_room(), "a blocked sender was not woken");
     refuses(&*probe.outlet)?;
     Probe::open(connect).await?.is_alive().await
 }

@@ -1,4 +1,4 @@
-//! What is too large, what is no message, and what may be told about the rest.
+//! Messages over the limit, lines that are not messages, and diagnostics.
 
 use mcp_jsonrpc::Failure;
 use serde_json::json;

@@ -1,4 +1,4 @@
-//! Nothing overtakes, nothing gets lost, nothing is shared by accident.
+//! Messages are neither reordered nor lost, and links are independent.
 
 use std::{
     future::poll_fn,
@@ -13,8 +13,8 @@ use super::super::{
     probe::{Probe, ensure, tick},
 };
 use crate::{
+    io::race::{First, race},
     link::Connect,
-    race::{First, race},
 };
 
 pub(super) async fn order_is_kept_both_ways(connect: &dyn Connect) -> Result<(), Violation> {
@@ -46,7 +46,7 @@ pub(super) async fn abandoned_polls_lose_nothing(connect: &dyn Connect) -> Resul
     while batch.len() < usize::try_from(COUNT).unwrap_or(0) {
         let attempt = {
             let poll = pin!(poll_fn(|cx| probe.inlet.poll_recv(cx, &mut batch)));
-            // Sometimes the poll is ahead and sometimes it is dropped, as in any `select!`.
+            // The poll either completes or is dropped, as in `select!`.
             match race(poll, pin!(tokio::task::yield_now())).await {
                 First::Left(news) => news,
                 First::Right(()) => Ok(()),

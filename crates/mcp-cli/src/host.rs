@@ -1,0 +1,16 @@
+//! The MCP host that commands run in: configuration, logins, connections and tools.
+
+pub(crate) mod adhoc;
+pub(crate) mod app;
+pub(crate) mod background;
+pub(crate) mod config;
+mod connect;
+pub(crate) mod event_log;
+mod failures;
+pub(crate) mod login;
+pub(crate) mod places;
+pub(crate) mod recordings;
+pub(crate) mod redact;
+pub(crate) mod secrets;
+mod starts;
+pub(crate) mod tools;

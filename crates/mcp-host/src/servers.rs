@@ -1,0 +1,11 @@
+//! Connections to servers: transports, retries, states and explanations.
+
+pub use mcp_bridge::{
+    ApprovedServer, Event, Events, ServerConfig, ServerState, ServerStatus,
+    connect::{Connector, DefaultConnector, ServerRoute},
+    error::UnknownServer,
+    events::Counters,
+    lifecycle::Backoff,
+    options::{FromProject, Retry},
+    report::{Explanation, FailedCall, Quarantined},
+};

@@ -1,0 +1,43 @@
+//! Starts local MCP servers with less access than their user has: to files, processes, system calls and the network.
+//!
+//! On Linux the restrictions are Landlock, seccomp, user, mount, process, IPC and network namespaces, and resource
+//! limits. None of them needs root, a container or a daemon. On macOS the crate writes a `sandbox-exec` profile. On
+//! other systems it refuses to start a server in a sandbox.
+//!
+//! 1. A [`Profile`] is what a user writes: `"standard"`, `"strict"`, or an object with exceptions.
+//! 2. [`Profile::resolve`] turns it into [`Rules`] for one server, given its program, project and home.
+//! 3. [`Launch`] is the command that a host starts in place of the server's. It runs the host's own executable (or
+//!    `mcp-sandbox-launcher`), whose `main` begins with [`launcher::run`]. That process restricts itself, then starts
+//!    the server.
+//! 4. [`Report`] tells what was applied and what the system does not support.
+//!
+//! The crate starts no server itself and has no opinion about which server needs which profile.
+
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
+mod error;
+mod fields;
+mod host;
+mod launch;
+pub mod launcher;
+mod places;
+mod profile;
+mod report;
+mod resolve;
+mod rules;
+#[cfg(any(target_os = "macos", test))]
+mod seatbelt;
+
+pub use crate::{
+    error::ProfileError,
+    host::HostRule,
+    launch::{Launch, LaunchError},
+    profile::{Access, Level, Limits, Profile},
+    report::{Measure, Missing, Report, ReportError},
+    resolve::{Entry, ResolveError, Resolved},
+    rules::Rules,
+};
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+mod readme {}

@@ -1,0 +1,11 @@
+//! A host that builds a rustls configuration without naming a crypto provider, and whose rustls has only ring.
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() {
+    let bridge = mcp_bridge::Bridge::new(mcp_bridge::BridgeOptions::default());
+    let roots = rustls::RootCertStore::empty();
+    let config =
+        rustls::ClientConfig::builder().with_root_certificates(roots).with_no_client_auth();
+    assert!(!config.crypto_provider().cipher_suites.is_empty());
+    bridge.shutdown().await;
+}

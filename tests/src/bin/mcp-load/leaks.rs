@@ -15,7 +15,7 @@ const HOLES_KIB: u64 = 8 << 10;
 /// Memory that a process keeps after its first use, and in-process servers with a reference to themselves.
 const KEPT_KIB: u64 = 2 << 10;
 /// Files that a process opens once and keeps: the pipe of the watchdog, those of the runtime.
-const SLACK_FILES: usize = 8;
+const SLACK_FILES: u64 = 8;
 
 /// The measurements of one run, in order.
 #[derive(Clone, Copy, Debug, Default)]
@@ -94,16 +94,26 @@ impl Looks {
         check(is_flat(from, to, HOLES_KIB), "KiB of memory in the second half", from, to);
         let (from, to) = (early.heap_kib, late.heap_kib);
         check(is_flat(from, to, CHANCE_KIB), "KiB in use in the second half", from, to);
-        let left = after.heap_kib <= before.heap_kib + KEPT_KIB;
-        check(left, "KiB in use before and after", before.heap_kib, after.heap_kib);
-        let files = |gauge: Gauge| gauge.files as u64;
-        let grown = end.files <= warm.files + SLACK_FILES;
-        check(grown, "open files since a quarter", files(warm), files(end));
-        let left = after.files <= before.files + SLACK_FILES;
-        check(left, "open files before and after", files(before), files(after));
-        check(after.children == 0, "processes left", 0, after.children as u64);
+        let grown = end.files as u64 <= warm.files as u64 + SLACK_FILES;
+        check(grown, "open files since a quarter", warm.files as u64, end.files as u64);
+        found.extend(left(before, after));
         found
     }
+}
+
+/// The resources that `after` has and `before` had not, beyond what a process keeps.
+pub(crate) fn left(before: Gauge, after: Gauge) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut check = |what: &str, from: u64, to: u64, kept: u64| {
+        if to > from + kept {
+            found.push(format!("{what}: from {from} to {to}"));
+        }
+    };
+    check("KiB in use before and after", before.heap_kib, after.heap_kib, KEPT_KIB);
+    let files = |gauge: Gauge| gauge.files as u64;
+    check("open files before and after", files(before), files(after), SLACK_FILES);
+    check("processes left", 0, after.children as u64, 0);
+    found
 }
 
 #[cfg(test)]

@@ -15,6 +15,7 @@ use tokio::task::JoinSet;
 use crate::{
     fleet::{Fleet, Server},
     gauge::{Gauge, children},
+    leaks,
     plan::Plan,
     proof::{Dice, Question},
     report::{Account, Report},
@@ -28,6 +29,8 @@ const COMPANIONS: u64 = 128;
 const LOOK_AGAIN: Duration = Duration::from_millis(50);
 /// Time limit for all first calls to reach their servers, and for processes to exit.
 const PATIENCE: Duration = Duration::from_secs(120);
+/// Time limit for connections to end after their servers.
+const SETTLING: Duration = Duration::from_secs(10);
 
 pub(crate) async fn run(plan: &Plan) -> Result<Report, String> {
     let began = Instant::now();
@@ -52,7 +55,7 @@ pub(crate) async fn run(plan: &Plan) -> Result<Report, String> {
     account.executed = executed(&fleet).await?;
     account.late = late(&fleet);
     account.problems.extend(fleet.end().await);
-    account.looks.after = gone().await;
+    account.looks.after = gone(account.looks.before).await;
     Ok(Report::of_load(plan, &tally, &account))
 }
 
@@ -161,11 +164,21 @@ fn late(fleet: &Fleet) -> (u64, u64) {
     })
 }
 
-/// The resources left once every process has had time to exit.
-pub(crate) async fn gone() -> Gauge {
+/// The resources left once every process has had time to exit, and every connection to notice that its server has.
+///
+/// The tasks of HTTP connections end after the servers: on a busy machine a single look finds some still running.
+/// What is left after [`SETTLING`] is a leak.
+pub(crate) async fn gone(before: Gauge) -> Gauge {
     let began = Instant::now();
     while !children().is_empty() && began.elapsed() < PATIENCE {
         tokio::time::sleep(LOOK_AGAIN).await;
     }
-    Gauge::now()
+    let began = Instant::now();
+    loop {
+        let now = Gauge::now();
+        if leaks::left(before, now).is_empty() || began.elapsed() >= SETTLING {
+            return now;
+        }
+        tokio::time::sleep(LOOK_AGAIN).await;
+    }
 }

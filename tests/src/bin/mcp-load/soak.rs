@@ -74,7 +74,7 @@ pub(crate) async fn run(plan: &Plan) -> Result<Report, String> {
     recover(&fleet, plan, &mut account).await;
     account.looks.end = Gauge::now();
     account.problems.extend(fleet.end().await);
-    account.looks.after = gone().await;
+    account.looks.after = gone(account.looks.before).await;
     Ok(Report::of_soak(plan, &tally, &account))
 }
 

@@ -1,6 +1,6 @@
 //! Strict reading of JSON objects: every member is known, of its type and within its bound.
 
-#[cfg(any(target_os = "linux", test))]
+#[cfg(all(feature = "launch", any(target_os = "linux", test)))]
 use std::path::PathBuf;
 
 use serde_json::{Map, Value};
@@ -61,12 +61,12 @@ impl Fields {
     }
 
     /// Reads absolute paths without `.` and `..`.
-    #[cfg(any(target_os = "linux", test))]
+    #[cfg(all(feature = "launch", any(target_os = "linux", test)))]
     pub(crate) fn paths(&mut self, name: &str) -> Result<Vec<PathBuf>, ProfileError> {
         self.strings(name)?.into_iter().map(|text| absolute(name, &text)).collect()
     }
 
-    #[cfg(any(target_os = "linux", test))]
+    #[cfg(all(feature = "launch", any(target_os = "linux", test)))]
     pub(crate) fn path(&mut self, name: &str) -> Result<PathBuf, ProfileError> {
         let text = self.text(name)?.ok_or_else(|| ProfileError::new(name, "is missing"))?;
         absolute(name, &text)
@@ -88,7 +88,7 @@ fn string(name: &str, value: &Value) -> Result<String, ProfileError> {
     Ok(text.to_owned())
 }
 
-#[cfg(any(target_os = "linux", test))]
+#[cfg(all(feature = "launch", any(target_os = "linux", test)))]
 fn absolute(name: &str, text: &str) -> Result<PathBuf, ProfileError> {
     let is_plain = text.starts_with('/') && text.split('/').all(|part| part != "." && part != "..");
     is_plain

@@ -11,6 +11,8 @@
 //!    the server.
 //! 4. [`Report`] tells what was applied and what the system does not support.
 //!
+//! Profiles need no feature. The rest is behind the feature `launch`, which is on by default.
+//!
 //! The crate starts no server itself and has no opinion about which server needs which profile.
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
@@ -18,26 +20,35 @@
 mod error;
 mod fields;
 mod host;
+#[cfg(feature = "launch")]
 mod launch;
+#[cfg(feature = "launch")]
 pub mod launcher;
+#[cfg(feature = "launch")]
 mod places;
 mod profile;
+#[cfg(feature = "launch")]
 mod report;
+#[cfg(feature = "launch")]
 mod resolve;
+#[cfg(feature = "launch")]
 mod rules;
-#[cfg(any(target_os = "macos", test))]
+#[cfg(all(feature = "launch", any(target_os = "macos", test)))]
 mod seatbelt;
 
 pub use crate::{
     error::ProfileError,
     host::HostRule,
-    launch::{Launch, LaunchError},
     profile::{Access, Level, Limits, Profile},
+};
+#[cfg(feature = "launch")]
+pub use crate::{
+    launch::{Launch, LaunchError},
     report::{Measure, Missing, Report, ReportError},
     resolve::{Entry, ResolveError, Resolved},
     rules::Rules,
 };
 
-#[cfg(doctest)]
+#[cfg(all(doctest, feature = "launch"))]
 #[doc = include_str!("../README.md")]
 mod readme {}

@@ -6,12 +6,13 @@ use std::fmt;
 
 use serde_json::Value;
 
+#[cfg(feature = "launch")]
 pub(crate) use self::parse::limits_to_json;
-#[cfg(any(target_os = "linux", test))]
+#[cfg(all(feature = "launch", any(target_os = "linux", test)))]
 pub(crate) use self::parse::read_limits;
 use crate::{error::ProfileError, host::HostRule};
 
-/// What a server may do, independent of the machine. [`resolve`](Self::resolve) turns it into rules for one start.
+/// What a server may do, independent of the machine. `Profile::resolve` (feature `launch`) turns it into rules for one start.
 ///
 /// ```
 /// use mcp_sandbox::{Level, Profile};

@@ -23,11 +23,12 @@ const LAYERS: &[(&str, May)] = &[
     ("mcp-tool", May::Only(&["mcp-safe", "mcp-jsonrpc", "mcp-types"])),
     // Formats of model APIs: pure translation, without a bridge or a client.
     ("mcp-providers", May::Only(&["mcp-skip", "mcp-safe", "mcp-jsonrpc", "mcp-types", "mcp-tool"])),
-    ("mcp-config", May::Only(&["mcp-skip", "mcp-safe"])),
-    ("mcp-search", May::Only(&["mcp-safe"])),
-    ("mcp-schema", May::Only(&[])),
     // Restricts a process, and knows neither servers nor the protocol.
     ("mcp-sandbox", May::Only(&["mcp-skip", "mcp-safe"])),
+    // Of mcp-sandbox only the profiles, which entries contain.
+    ("mcp-config", May::Only(&["mcp-skip", "mcp-safe", "mcp-sandbox"])),
+    ("mcp-search", May::Only(&["mcp-safe"])),
+    ("mcp-schema", May::Only(&[])),
     ("mcp-transport", May::Only(&["mcp-safe", "mcp-jsonrpc", "mcp-types"])),
     ("mcp-client", May::Only(&["mcp-safe", "mcp-jsonrpc", "mcp-types", "mcp-transport"])),
     // Handles HTTP requests and challenges, not messages.

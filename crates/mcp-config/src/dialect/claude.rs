@@ -44,6 +44,7 @@ const OWN_FIELDS: &[Field] = &[
     field("inheritEnv", Slot::InheritEnv),
     field("envFile", Slot::EnvFile),
     field("cwd", Slot::Cwd),
+    field("sandbox", Slot::Sandbox),
     field("url", Slot::Url),
     field("headers", Slot::Headers),
     field("headersHelper", Slot::HeadersHelper),

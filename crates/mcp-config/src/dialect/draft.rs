@@ -82,6 +82,7 @@ impl Draft {
             Slot::EnvPairs => self.stdio.env = read.env_pairs(node)?,
             Slot::EnvPass => self.stdio.env_pass = read.names(node)?,
             Slot::InheritEnv => self.stdio.inherit_env = read.word(node, value::INHERIT_ENV)?,
+            Slot::Sandbox => self.stdio.sandbox = Some(read.sandbox(node)?),
             Slot::Url => {
                 self.remote.url = read.url(node)?;
                 self.has_url = true;

@@ -5,7 +5,7 @@ use super::{
     path::Path,
     read::Reader,
     shape::{HOST_KEYS, Unit},
-    value::{Values, Words},
+    value::{LEVELS, Values, Words},
 };
 use crate::{
     format::Node,
@@ -33,6 +33,7 @@ impl Reader<'_, '_> {
         match key {
             "tool_search" => return self.tool_search(node, path),
             "retry" => return self.retry(node, path),
+            "sandboxMinimum" => return self.sandbox_minimum(node, path),
             "trustRules" => return self.trust_rules(node, path),
             _ => {}
         }
@@ -86,6 +87,15 @@ impl Reader<'_, '_> {
             },
         )?;
         self.document.host.retry = retry;
+        Ok(())
+    }
+
+    /// A managed file with an unreadable minimum allows nothing until it is fixed.
+    fn sandbox_minimum(&mut self, node: &Node<'_>, path: &Path<'_>) -> Read<()> {
+        let level =
+            Values { findings: self.findings, path, syntax: Syntax::NONE }.word(node, LEVELS);
+        self.document.policy.broken |= level.is_err();
+        self.document.host.sandbox_minimum = Some(level?);
         Ok(())
     }
 

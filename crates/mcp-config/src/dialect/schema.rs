@@ -8,7 +8,7 @@ use super::{
     catalogue::Dialect,
     custom_tool::MOST_STEPS,
     shape::{Field, Slot},
-    value::{AUTH, CONNECT, INHERIT_ENV},
+    value::{AUTH, CONNECT, INHERIT_ENV, LEVELS},
 };
 
 /// The published file. Its definitions of servers are generated; the rest is written by hand.
@@ -75,6 +75,23 @@ fn map() -> Json {
     json!({ "type": "object", "additionalProperties": { "type": "string" } })
 }
 
+/// The object form of a sandbox, which `mcp-sandbox` reads.
+fn sandbox() -> Json {
+    json!({
+        "type": "object",
+        "additionalProperties": false,
+        "properties": {
+            "profile": words(LEVELS),
+            "project": { "enum": ["none", "read", "write"] },
+            "read": list(),
+            "write": list(),
+            "hosts": list(),
+            "required": { "type": "boolean", "default": false },
+            "limits": { "type": "object" }
+        }
+    })
+}
+
 /// The schema and description of one setting; `None` for aliases that are only read.
 fn value(slot: Slot) -> Option<(Json, &'static str)> {
     let kinds = Dialect::McpJson.shape().kinds;
@@ -95,6 +112,10 @@ fn value(slot: Slot) -> Option<(Json, &'static str)> {
         ),
         Slot::EnvFile => (text(), "A file of KEY=value lines."),
         Slot::Cwd => (text(), "The directory it is started in."),
+        Slot::Sandbox => (
+            json!({ "anyOf": [words(LEVELS), sandbox()] }),
+            "Restrictions of a local server: a level, or an object with a profile and exceptions.",
+        ),
         Slot::Url => (text(), "The endpoint: http, https, ws, wss, unix or pipe."),
         Slot::Headers => {
             (map(), "Headers sent with every request, such as Authorization: Bearer ${TOKEN}.")

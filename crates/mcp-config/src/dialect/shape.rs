@@ -10,13 +10,14 @@ use crate::{
 };
 
 /// The top-level keys that are host settings.
-pub(crate) const HOST_KEYS: [&str; 7] = [
+pub(crate) const HOST_KEYS: [&str; 8] = [
     "tool_search",
     "lazyLoading",
     "summaryDescriptionLimit",
     "maxToolsPerSearch",
     "alwaysLoadTools",
     "retry",
+    "sandboxMinimum",
     "trustRules",
 ];
 
@@ -100,6 +101,8 @@ pub(crate) enum Slot {
     InheritEnv,
     EnvFile,
     Cwd,
+    /// The sandbox: the name of a level, or an object.
+    Sandbox,
     Url,
     /// A URL whose key determines the transport.
     UrlOf(Kind),

@@ -2,6 +2,9 @@
 
 use std::time::Duration;
 
+use mcp_safe::text::escape;
+use mcp_sandbox::{Level, Profile};
+
 use super::{
     claude,
     finding::{Dropped, Findings},
@@ -25,6 +28,8 @@ pub(crate) const AUTH: Words<AuthKind> =
     &[("none", AuthKind::None), ("headers", AuthKind::Headers), ("oauth", AuthKind::OAuth)];
 pub(crate) const INHERIT_ENV: Words<InheritEnv> =
     &[("safe", InheritEnv::Safe), ("all", InheritEnv::All)];
+pub(crate) const LEVELS: Words<Level> =
+    &[("off", Level::Off), ("standard", Level::Standard), ("strict", Level::Strict)];
 
 /// Reads the values of one field.
 pub(crate) struct Values<'r, 't, 'p> {
@@ -312,6 +317,18 @@ impl Values<'_, '_, '_> {
             }),
             _ => self.wrong(node, "true, false or an array of tool names"),
         }
+    }
+
+    /// The sandbox of a local server. An invalid profile drops the entry: the server must not start with fewer
+    /// restrictions than were meant.
+    pub(crate) fn sandbox(&mut self, node: &Node<'_>) -> Read<Profile> {
+        Profile::from_json(&node.to_json()).or_else(|error| {
+            let found = format!("an invalid profile for `{}`", self.path.shown());
+            let finding = Diagnostic::error(Problem::WrongType, found);
+            let finding = finding.expected("`off`, `standard`, `strict` or an object");
+            self.add(node, finding.hint(escape(&error.to_string())));
+            Err(Dropped)
+        })
     }
 
     /// Scopes as an array, or as one string separated by spaces

@@ -131,6 +131,7 @@ impl<'c> Writer<'c> {
             }
             Slot::EnvFile => self.template(self.stdio?.env_file.as_ref()?),
             Slot::Cwd => self.template(self.stdio?.cwd.as_ref()?),
+            Slot::Sandbox => self.stdio?.sandbox.as_ref().map(mcp_sandbox::Profile::to_json),
             Slot::Url if !self.has_url_of() => self.template(&self.remote?.url),
             Slot::UrlOf(kind) if kind == self.kind() && self.has_url_of() => {
                 self.template(&self.remote?.url)

@@ -6,7 +6,7 @@ use super::{config_file::ConfigFile, error::FileError};
 use crate::{
     dialect::{Dialect, Entry, fits},
     edit::Edit,
-    model::{AlwaysLoad, Scope},
+    model::{AlwaysLoad, Scope, Transport},
     policy::Refusal,
     resolve::{Disclosure, Layer, Layers, Resolution, Rival, Signature, Target, Verdict, resolve},
 };
@@ -137,10 +137,17 @@ impl ImportPlan {
 /// The entry without settings that a repository may not decide for its user.
 fn without_trust_settings(entry: &Arc<Entry>) -> Arc<Entry> {
     let mut entry = Arc::clone(entry);
-    if entry.config.trust || entry.config.always_load != AlwaysLoad::No {
+    let sandbox = match &entry.config.transport {
+        Transport::Stdio(stdio) => stdio.sandbox.as_ref(),
+        _ => None,
+    };
+    if entry.config.trust || entry.config.always_load != AlwaysLoad::No || sandbox.is_some() {
         let config = &mut Arc::make_mut(&mut entry).config;
         config.trust = false;
         config.always_load = AlwaysLoad::No;
+        if let Transport::Stdio(stdio) = &mut config.transport {
+            stdio.sandbox = None;
+        }
     }
     entry
 }

@@ -49,6 +49,7 @@ fn transport_differences(a: &Transport, b: &Transport) -> Vec<&'static str> {
             ("envPass", a.env_pass != b.env_pass),
             ("envFile", a.env_file != b.env_file),
             ("cwd", a.cwd != b.cwd),
+            ("sandbox", a.sandbox != b.sandbox),
         ]),
         (Transport::Sdk(a), Transport::Sdk(b)) => fields.push(("server", a != b)),
         _ => match (a.remote(), b.remote()) {

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use mcp_sandbox::Level;
+
 /// Settings for the host, from one document or merged from all. `None` and empty lists mean the host's
 /// default.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
@@ -20,6 +22,9 @@ pub struct HostSettings {
     pub summary_limit: Option<usize>,
     /// Tools that stay in the prompt: globs over their names. `alwaysLoadTools`.
     pub always_load: Vec<String>,
+    /// The least restrictive sandbox that a local server may have; the strictest of all documents counts.
+    /// `sandboxMinimum`.
+    pub sandbox_minimum: Option<Level>,
     /// How calls with a temporary failure are retried. `retry`.
     pub retry: RetrySettings,
     /// Trust rules, one list per document, the highest precedence first. `trustRules`.

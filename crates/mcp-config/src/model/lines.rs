@@ -148,7 +148,8 @@ impl Lines {
     }
 
     fn stdio(&mut self, stdio: &Stdio) {
-        let Stdio { command, args, env, env_pass, env_unset, inherit_env, env_file, cwd } = stdio;
+        let Stdio { command, args, env, env_pass, env_unset, inherit_env, env_file, cwd, sandbox } =
+            stdio;
         self.template("command", command);
         for (index, arg) in args.iter().enumerate() {
             self.template(&format!("args[{index}]"), arg);
@@ -162,6 +163,7 @@ impl Lines {
         }
         self.maybe_template("envFile", env_file.as_ref());
         self.maybe_template("cwd", cwd.as_ref());
+        self.maybe("sandbox", sandbox.as_ref().map(mcp_sandbox::Profile::to_json));
     }
 
     fn remote(&mut self, remote: &Remote) {

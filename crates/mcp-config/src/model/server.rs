@@ -2,6 +2,8 @@
 
 use std::{collections::BTreeMap, fmt, time::Duration};
 
+use mcp_sandbox::Profile;
+
 use super::{
     address::shown_url,
     name::ServerName,
@@ -153,6 +155,8 @@ pub struct Stdio {
     pub env_file: Option<Template>,
     /// The directory to start it in.
     pub cwd: Option<Template>,
+    /// Its sandbox; `None` means the host's default for its trust.
+    pub sandbox: Option<Profile>,
 }
 
 impl Stdio {
@@ -174,6 +178,7 @@ impl fmt::Debug for Stdio {
             .field("inherit_env", &self.inherit_env)
             .field("env_file", &self.env_file)
             .field("cwd", &self.cwd)
+            .field("sandbox", &self.sandbox)
             .finish()
     }
 }

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use mcp_sandbox::Profile;
+
 use super::server::{
     AlwaysLoad, AuthKind, ConnectMode, EraPin, InheritEnv, Limits, OAuth, Remote, ServerConfig,
     Stdio, Timeouts, Tls, ToolFilter,
@@ -60,6 +62,8 @@ setters!(Stdio {
     with_env_file(env_file: impl Into<Template>) = Some(env_file.into());
     /// Sets the directory to start it in.
     with_cwd(cwd: impl Into<Template>) = Some(cwd.into());
+    /// Sets its sandbox.
+    with_sandbox(sandbox: Profile) = Some(sandbox);
 });
 
 impl Stdio {

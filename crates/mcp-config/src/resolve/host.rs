@@ -31,6 +31,7 @@ fn fill(all: &mut HostSettings, more: &HostSettings) {
         max_matches,
         summary_limit,
         always_load,
+        sandbox_minimum,
         retry,
         rules,
     } = more;
@@ -41,6 +42,8 @@ fn fill(all: &mut HostSettings, more: &HostSettings) {
     if all.always_load.is_empty() {
         all.always_load.clone_from(always_load);
     }
+    // Not only the highest scope's: a minimum is a restriction, and no scope may lower that of another.
+    all.sandbox_minimum = all.sandbox_minimum.max(*sandbox_minimum);
     all.retry.attempts = all.retry.attempts.or(retry.attempts);
     all.retry.initial_delay = all.retry.initial_delay.or(retry.initial_delay);
     all.retry.max_delay = all.retry.max_delay.or(retry.max_delay);
@@ -48,7 +51,7 @@ fn fill(all: &mut HostSettings, more: &HostSettings) {
 }
 
 /// Copies the settings that are stricter than those of `all`: fewer tools in the prompt, fewer matches,
-/// shorter summaries, fewer attempts, and rules that ask or deny.
+/// shorter summaries, a stricter sandbox, fewer attempts, and rules that ask or deny.
 fn tighten(all: &mut HostSettings, more: &HostSettings) {
     let least = |now: Option<usize>, default: usize, wanted: Option<usize>| match wanted {
         Some(wanted) if wanted < now.unwrap_or(default) => Some(wanted),
@@ -61,6 +64,7 @@ fn tighten(all: &mut HostSettings, more: &HostSettings) {
         least(all.search_threshold, HostSettings::DEFAULT_THRESHOLD, more.search_threshold);
     all.max_matches = least(all.max_matches, HostSettings::DEFAULT_MATCHES, more.max_matches);
     all.summary_limit = least(all.summary_limit, HostSettings::DEFAULT_SUMMARY, more.summary_limit);
+    all.sandbox_minimum = all.sandbox_minimum.max(more.sandbox_minimum);
     all.retry.attempts =
         least(all.retry.attempts, HostSettings::DEFAULT_ATTEMPTS, more.retry.attempts);
     let stricter = |rule: &&TrustRule| rule.action != RuleAction::Allow;

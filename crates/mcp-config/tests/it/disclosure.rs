@@ -2,6 +2,8 @@
 
 use std::{collections::HashMap, fs, path::Path, time::Duration};
 
+use serde_json::json;
+
 use mcp_config::{
     Environment, Layers, ReadOptions, Remote, Scope, Sdk, SecretText, ServerConfig, Stdio,
     Template, Transport,
@@ -24,6 +26,10 @@ fn shown_in(config: &ServerConfig, env: &Environment) -> Disclosure {
 
 fn shown(config: &ServerConfig) -> String {
     shown_in(config, &Environment::empty()).to_string()
+}
+
+fn sandbox(value: serde_json::Value) -> mcp_sandbox::Profile {
+    mcp_sandbox::Profile::from_json(&value).unwrap()
 }
 
 type Change = (&'static str, fn(&mut ServerConfig));
@@ -101,6 +107,18 @@ const PROGRAM: &[Change] = &[
     ("inherit_env", |c| stdio(c).inherit_env = InheritEnv::All),
     ("env_file", |c| stdio(c).env_file = Some("f".into())),
     ("cwd", |c| stdio(c).cwd = Some("f".into())),
+    ("sandbox", |c| stdio(c).sandbox = Some(sandbox(json!("strict")))),
+    ("sandbox, off", |c| stdio(c).sandbox = Some(sandbox(json!("off")))),
+    ("sandbox, read", |c| stdio(c).sandbox = Some(sandbox(json!({"read": ["~/a"]})))),
+    ("sandbox, write", |c| stdio(c).sandbox = Some(sandbox(json!({"write": ["~/a"]})))),
+    ("sandbox, project", |c| stdio(c).sandbox = Some(sandbox(json!({"project": "none"})))),
+    ("sandbox, hosts", |c| {
+        stdio(c).sandbox = Some(sandbox(json!({"profile": "strict", "hosts": ["a.test"]})));
+    }),
+    ("sandbox, required", |c| stdio(c).sandbox = Some(sandbox(json!({"required": true})))),
+    ("sandbox, limits", |c| {
+        stdio(c).sandbox = Some(sandbox(json!({"limits": {"processes": 3}})));
+    }),
 ];
 
 const ENDPOINT: &[Change] = &[
@@ -164,7 +182,7 @@ fn every_key_of_the_published_schema_is_shown() {
         "alwaysLoad":true,"trust":true,"limits":{"description":1,"output":2},"connect":"lazy",
         "era":"legacy","auth":"none","description":"d"}"#;
     let local = r#"{"command":"x","args":["a"],"env":{"A":"1"},"envPass":["B"],"inheritEnv":"all",
-        "envFile":"f","cwd":"c"}"#;
+        "envFile":"f","cwd":"c","sandbox":"strict"}"#;
     let sdk = r#"{"type":"sdk","server":"s"}"#;
     let text = [remote, local, sdk].map(|text| shown(&entry(text))).concat();
     for key in server.as_object().unwrap().keys() {

@@ -9,6 +9,7 @@ use mcp_config::{
     model::{AuthKind, HostSettings, RuleAction},
     read, resolve,
 };
+use mcp_sandbox::Level;
 
 use crate::resolution::file;
 
@@ -78,6 +79,7 @@ fn invalid_host_setting_is_reported_and_skipped() {
         (r#""alwaysLoadTools":"x""#, "expected an array of strings"),
         (r#""retry":{"attempts":0}"#, "found zero"),
         (r#""retry":{"initialDelayMs":"x"}"#, "expected a number of milliseconds"),
+        (r#""sandboxMinimum":"lax""#, "expected `off`, `standard` or `strict`"),
         (r#""trustRules":{}"#, "expected an array of rules"),
         (
             r#""trustRules":[{"permission":"mcp:*"}]"#,
@@ -94,11 +96,52 @@ fn invalid_host_setting_is_reported_and_skipped() {
         assert_eq!(settings, HostSettings::default(), "{text}");
         assert!(file("mcp.json", &text).get("x").is_some());
     }
-    // Unreadable rules of a managed file might deny.
-    let broken = r#"{"mcpServers":{},"trustRules":[{"permission":"mcp:*"}]}"#;
-    let mut layers = Layers::new();
-    layers.push(Scope::Enterprise, file("/etc/mcp.json", broken));
-    assert!(resolve(&layers).policy.broken);
+    // Unreadable restrictions of a managed file: they might deny.
+    for broken in [
+        r#"{"mcpServers":{},"trustRules":[{"permission":"mcp:*"}]}"#,
+        r#"{"mcpServers":{},"sandboxMinimum":"strickt"}"#,
+    ] {
+        let mut layers = Layers::new();
+        layers.push(Scope::Enterprise, file("/etc/mcp.json", broken));
+        assert!(resolve(&layers).policy.broken, "{broken}");
+    }
+}
+
+#[test]
+fn strictest_sandbox_minimum_of_all_files_counts() {
+    let minimum = |level: &str| format!(r#"{{"mcpServers":{{}},"sandboxMinimum":"{level}"}}"#);
+    let (off, standard, strict) = (minimum("off"), minimum("standard"), minimum("strict"));
+    for (enterprise, user, project, expected) in [
+        (&standard, &off, &off, Level::Standard),
+        (&off, &off, &standard, Level::Standard),
+        (&standard, &strict, &off, Level::Strict),
+        (&off, &off, &off, Level::Off),
+    ] {
+        let (settings, said) = host(&[
+            (Scope::Enterprise, "/etc/mcp.json", enterprise),
+            (Scope::User, "mcp.json", user),
+            (Scope::Project, ".mcp.json", project),
+        ]);
+        assert_eq!(settings.sandbox_minimum, Some(expected));
+        assert_eq!(said, Vec::<String>::new());
+    }
+    assert_eq!(host(&[]).0.sandbox_minimum, None);
+}
+
+#[test]
+fn entry_with_an_invalid_sandbox_is_dropped_with_its_place() {
+    for (text, said) in [
+        (r#""strickt""#, "the profiles are `off`, `standard` and `strict`"),
+        (r#"{"profile":"strict","reads":["/a"]}"#, "`reads` of the sandbox profile"),
+        (r#"{"profile":"off","read":["/a"]}"#, "takes no settings"),
+        ("true", "must be an object"),
+    ] {
+        let text = format!(r#"{{"mcpServers":{{"x":{{"command":"x","sandbox":{text}}}}}}}"#);
+        let document = file("mcp.json", &text);
+        assert!(document.get("x").is_none(), "{text}");
+        let found = document.diagnostics.iter().map(ToString::to_string).collect::<String>();
+        assert!(found.contains(said) && found.starts_with("mcp.json:1:45"), "{found}");
+    }
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Import of servers from other hosts.
 
 use mcp_config::{
-    ConfigFile, Dialect, Document, Environment, Layers, ReadOptions, Scope,
+    ConfigFile, Dialect, Document, Environment, Layers, ReadOptions, Scope, Transport,
     files::{ImportOutcome, ImportPlan, Platform},
     known_files,
     model::AlwaysLoad,
@@ -53,10 +53,11 @@ fn import_plan_shows_exactly_the_servers_it_adds() {
 }
 
 #[test]
-fn trust_and_always_load_of_a_repository_are_not_imported() {
+fn trust_always_load_and_sandbox_of_a_repository_are_not_imported() {
     let gemini =
         r#"{"mcpServers":{"a":{"command":"bash","args":["-c","TOKEN=1; id"],"trust":true}}}"#;
-    let own = r#"{"mcpServers":{"b":{"command":"x","trust":true,"alwaysLoad":true}}}"#;
+    let own =
+        r#"{"mcpServers":{"b":{"command":"x","trust":true,"alwaysLoad":true,"sandbox":"off"}}}"#;
     let plan = |scope| {
         let found = [
             Layer::new(scope, file("/code/app/.gemini/settings.json", gemini)),
@@ -71,6 +72,8 @@ fn trust_and_always_load_of_a_repository_are_not_imported() {
     assert_eq!(repository.apply(&target).unwrap(), 2);
     for entry in &target.read().entries {
         assert!(!entry.config.trust && entry.config.always_load == AlwaysLoad::No);
+        let Transport::Stdio(stdio) = &entry.config.transport else { panic!("a program") };
+        assert_eq!(stdio.sandbox, None);
     }
     let text = repository.to_string();
     assert!(text.contains("args[1] \"TOKEN=1; id\"") && !text.contains("trust"), "{text}");

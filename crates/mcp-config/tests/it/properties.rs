@@ -11,6 +11,7 @@ use mcp_config::{
     read, resolve,
     resolve::{Change, Layer, Signature, what_if},
 };
+use mcp_sandbox::{Level, Profile};
 use proptest::{collection, option, prelude::*, sample};
 
 use crate::matrix::FIXTURES;
@@ -63,14 +64,26 @@ fn stdio() -> impl Strategy<Value = Transport> {
         words.clone(),
         words,
         option::of(template()),
+        option::of(0_u8..4),
     )
-        .prop_map(|(command, args, env, env_pass, mut unset, cwd)| {
+        .prop_map(|(command, args, env, env_pass, mut unset, cwd, sandbox)| {
             let mut stdio = Stdio::default();
             unset.retain(|name| !env.contains(name));
             unset.sort();
             unset.dedup();
             (stdio.command, stdio.args, stdio.env, stdio.env_pass) = (command, args, env, env_pass);
             (stdio.env_unset, stdio.cwd) = (unset, cwd);
+            stdio.sandbox = sandbox.map(|kind| {
+                let mut profile = Profile::new(match kind {
+                    0 => Level::Off,
+                    1 | 3 => Level::Standard,
+                    _ => Level::Strict,
+                });
+                if kind > 2 {
+                    profile.read.push("~/data".to_owned());
+                }
+                profile
+            });
             Transport::Stdio(stdio)
         })
 }
@@ -156,6 +169,7 @@ fn plain(config: &ServerConfig) -> ServerConfig {
         stdio.env_pass.clear();
         stdio.env_unset.clear();
         stdio.cwd = None;
+        stdio.sandbox = None;
     }
     plain
 }

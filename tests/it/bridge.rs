@@ -15,6 +15,8 @@ mod login;
 mod processes;
 #[cfg(target_os = "linux")]
 mod remote;
+#[cfg(target_os = "linux")]
+mod sandbox;
 
 use std::time::Duration;
 

@@ -3,6 +3,8 @@
 mod login;
 #[cfg(any(feature = "http", feature = "ws"))]
 mod remote;
+#[cfg(feature = "sandbox")]
+mod sandbox;
 #[cfg(feature = "stdio")]
 mod stdio;
 
@@ -22,6 +24,8 @@ use mcp_config::{
 use mcp_transport::{Authorize, Connect, ConnectError};
 
 pub use self::login::{ConfirmPage, Login, LoginFailure, LoginPage, LoginUser, UserMessage};
+#[cfg(feature = "sandbox")]
+pub use self::sandbox::{SandboxOptions, SandboxStatus, Sandboxes};
 
 /// Resolves how to reach a server. Called before every connection, so that changed variables are picked up.
 ///
@@ -107,6 +111,8 @@ pub struct DefaultConnector {
     admissions: Option<Arc<RwLock<Admissions>>>,
     #[cfg(feature = "stdio")]
     adjust_stdio: Option<AdjustStdio>,
+    #[cfg(feature = "sandbox")]
+    sandboxes: Option<Sandboxes>,
     #[cfg(any(feature = "http", feature = "ws"))]
     remote: remote::Remote,
 }
@@ -169,6 +175,14 @@ impl DefaultConnector {
     #[must_use]
     pub fn admitting(mut self, admissions: Arc<RwLock<Admissions>>) -> Self {
         self.admissions = Some(admissions);
+        self
+    }
+
+    /// Starts local servers in sandboxes. Default: without, and an entry that asks for a sandbox is refused.
+    #[cfg(feature = "sandbox")]
+    #[must_use]
+    pub fn sandboxes(mut self, sandboxes: Sandboxes) -> Self {
+        self.sandboxes = Some(sandboxes);
         self
     }
 
@@ -235,12 +249,40 @@ impl DefaultConnector {
     }
 
     #[cfg(feature = "stdio")]
-    fn stdio(&self, config: &ServerConfig, program: &mcp_config::Stdio) -> ServerRoute {
+    fn stdio(
+        &self,
+        config: &ServerConfig,
+        program: &mcp_config::Stdio,
+    ) -> Result<ServerRoute, ConnectError> {
         let mut options = stdio::options(program, config.trust);
+        options.wrap = self.wrap(config, program)?;
         if let Some(adjust) = &self.adjust_stdio {
             adjust(config, &mut options);
         }
-        ServerRoute::new(Arc::new(mcp_transport::Stdio::new(options)))
+        Ok(ServerRoute::new(Arc::new(mcp_transport::Stdio::new(options))))
+    }
+
+    /// Returns the launcher of the server's sandbox; `None` without a sandbox.
+    #[cfg(feature = "stdio")]
+    fn wrap(
+        &self,
+        config: &ServerConfig,
+        program: &mcp_config::Stdio,
+    ) -> Result<Option<mcp_transport::process::WrapCommand>, ConnectError> {
+        #[cfg(feature = "sandbox")]
+        if let Some(sandboxes) = &self.sandboxes {
+            return Ok(sandboxes.wrap(config));
+        }
+        match &program.sandbox {
+            Some(profile) if profile.level != mcp_config::sandbox::Level::Off => {
+                let problem = format!(
+                    "`sandbox` of {} is `{profile}`, and this host starts no servers in sandboxes",
+                    config.name
+                );
+                Err(ConnectError::InvalidOptions(problem))
+            }
+            _ => Ok(None),
+        }
     }
 
     #[cfg(any(feature = "http", feature = "ws"))]
@@ -276,7 +318,7 @@ impl Connector for DefaultConnector {
         let expanded = self.expanded(config)?;
         match &expanded.transport {
             #[cfg(feature = "stdio")]
-            Transport::Stdio(program) => Ok(self.stdio(&expanded, program)),
+            Transport::Stdio(program) => self.stdio(&expanded, program),
             Transport::Sdk(sdk) => {
                 let name = sdk.server.as_deref().unwrap_or(config.name.as_str());
                 let server = self.in_process.get(name).ok_or_else(|| {

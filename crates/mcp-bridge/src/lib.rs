@@ -30,6 +30,7 @@ mod caller;
 pub mod connect;
 mod consent;
 mod conversation;
+mod digest;
 mod directory;
 pub mod events;
 mod failure_names;

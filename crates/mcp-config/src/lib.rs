@@ -61,6 +61,11 @@ pub mod custom {
     };
 }
 
+/// Sandbox profiles of entries, from `mcp-sandbox`.
+pub mod sandbox {
+    pub use mcp_sandbox::{Access, HostRule, Level, Limits, Profile, ProfileError};
+}
+
 /// A watcher that resolves again when a configuration file changes.
 #[cfg(feature = "watch")]
 pub mod watch {

@@ -72,6 +72,23 @@ pub struct Launch {
     plan: Plan,
 }
 
+/// Whether this system can restrict a server at all: Linux with Landlock, or macOS.
+pub fn is_supported() -> bool {
+    #[cfg(target_os = "linux")]
+    {
+        use landlock::{
+            ABI, Access as _, AccessFs, CompatLevel, Compatible as _, Ruleset, RulesetAttr as _,
+        };
+        let ruleset = Ruleset::default().set_compatibility(CompatLevel::HardRequirement);
+        let ruleset = ruleset.handle_access(AccessFs::from_all(ABI::V1));
+        ruleset.and_then(Ruleset::create).is_ok()
+    }
+    #[cfg(not(target_os = "linux"))]
+    {
+        cfg!(target_os = "macos")
+    }
+}
+
 impl Launch {
     /// Creates the server's state folder, and uses the host's own executable as the launcher: its `main` must begin
     /// with `launcher::run`.

@@ -43,7 +43,7 @@ pub use crate::{
 };
 #[cfg(feature = "launch")]
 pub use crate::{
-    launch::{Launch, LaunchError},
+    launch::{Launch, LaunchError, is_supported},
     report::{Measure, Missing, Report, ReportError},
     resolve::{Entry, ResolveError, Resolved},
     rules::Rules,

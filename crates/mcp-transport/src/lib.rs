@@ -92,8 +92,8 @@ pub mod author {
 #[cfg(feature = "stdio")]
 pub mod process {
     pub use crate::stdio::{
-        Environment, HardenError, OnStderr, RunError, RunLimits, ShutdownTimes, harden_host,
-        run_program,
+        Environment, HardenError, OnStderr, RunError, RunLimits, ServerCommand, ShutdownTimes,
+        WrapCommand, harden_host, run_program,
     };
 }
 

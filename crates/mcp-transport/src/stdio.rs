@@ -14,6 +14,7 @@ mod session;
 mod signal;
 mod spawn;
 mod stderr;
+mod wrap;
 
 use std::{io, path::PathBuf, sync::Arc};
 
@@ -28,6 +29,7 @@ pub use self::{
     options::{ShutdownTimes, StdioOptions},
     run::{RunError, RunLimits, run_program},
     stderr::OnStderr,
+    wrap::{ServerCommand, WrapCommand},
 };
 use crate::{
     error::ConnectError,

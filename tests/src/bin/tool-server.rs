@@ -57,8 +57,22 @@ fn tools() -> Vec<Arc<dyn Tool>> {
         .collect()
 }
 
+fn main() -> std::process::ExitCode {
+    // Tests of sandboxes use this program as the launcher too.
+    if let Some(code) = mcp_sandbox::launcher::run() {
+        return code;
+    }
+    match serve() {
+        Ok(()) => std::process::ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("tool-server: {error}");
+            std::process::ExitCode::FAILURE
+        }
+    }
+}
+
 #[tokio::main(flavor = "current_thread")]
-async fn main() -> std::io::Result<()> {
+async fn serve() -> std::io::Result<()> {
     let server = ToolServer::of(ServeOptions::new("tool-server", "1"), tools);
     let _ = SERVER.set(server.clone());
     server.serve_stdio().await

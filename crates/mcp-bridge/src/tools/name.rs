@@ -1,12 +1,11 @@
 //! Tool names that are valid for all providers.
 
-use std::{
-    collections::{HashMap, HashSet},
-    fmt::Write,
-};
+use std::collections::{HashMap, HashSet};
 
 use mcp_config::model::glob_matches;
 use sha2::{Digest, Sha256};
+
+use crate::digest::hex;
 
 /// The maximum length of a name that all providers accept.
 pub(crate) const LONGEST: usize = 64;
@@ -202,10 +201,7 @@ fn hash(parts: &[&str]) -> String {
         digest.update(part.as_bytes());
         digest.update([0]);
     }
-    digest.finalize().iter().take(4).fold(String::new(), |mut text, byte| {
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
+    hex(&digest.finalize()[..4])
 }
 
 #[cfg(test)]

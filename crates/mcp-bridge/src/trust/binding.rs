@@ -1,9 +1,11 @@
 //! Identifies the server that an approval is bound to.
 
-use std::{fmt::Write, path::Path};
+use std::path::Path;
 
 use mcp_config::{ServerConfig, Transport, approval::Fingerprint};
 use sha2::{Digest, Sha256};
+
+use crate::digest::hex;
 
 /// The identity of a server in approvals, pins and catalogues: its configuration as written, and its project if
 /// the same entry means a different server in another project.
@@ -26,10 +28,7 @@ impl Binding {
         let key = match project {
             Some(project) => {
                 let hash = Sha256::digest(project.as_os_str().as_encoded_bytes());
-                hash.iter().fold(format!("{fingerprint}@"), |mut text, byte| {
-                    let _ = write!(text, "{byte:02x}");
-                    text
-                })
+                format!("{fingerprint}@{}", hex(&hash))
             }
             None => fingerprint,
         };

@@ -322,12 +322,12 @@ impl Values<'_, '_, '_> {
     /// The sandbox of a local server. An invalid profile drops the entry: the server must not start with fewer
     /// restrictions than were meant.
     pub(crate) fn sandbox(&mut self, node: &Node<'_>) -> Read<Profile> {
-        Profile::from_json(&node.to_json()).or_else(|error| {
+        Profile::from_json(&node.to_json()).map_err(|error| {
             let found = format!("an invalid profile for `{}`", self.path.shown());
             let finding = Diagnostic::error(Problem::WrongType, found);
             let finding = finding.expected("`off`, `standard`, `strict` or an object");
             self.add(node, finding.hint(escape(&error.to_string())));
-            Err(Dropped)
+            Dropped
         })
     }
 

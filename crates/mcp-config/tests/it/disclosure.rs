@@ -28,8 +28,8 @@ fn shown(config: &ServerConfig) -> String {
     shown_in(config, &Environment::empty()).to_string()
 }
 
-fn sandbox(value: serde_json::Value) -> mcp_sandbox::Profile {
-    mcp_sandbox::Profile::from_json(&value).unwrap()
+fn sandbox(value: &serde_json::Value) -> mcp_sandbox::Profile {
+    mcp_sandbox::Profile::from_json(value).unwrap()
 }
 
 type Change = (&'static str, fn(&mut ServerConfig));
@@ -107,17 +107,17 @@ const PROGRAM: &[Change] = &[
     ("inherit_env", |c| stdio(c).inherit_env = InheritEnv::All),
     ("env_file", |c| stdio(c).env_file = Some("f".into())),
     ("cwd", |c| stdio(c).cwd = Some("f".into())),
-    ("sandbox", |c| stdio(c).sandbox = Some(sandbox(json!("strict")))),
-    ("sandbox, off", |c| stdio(c).sandbox = Some(sandbox(json!("off")))),
-    ("sandbox, read", |c| stdio(c).sandbox = Some(sandbox(json!({"read": ["~/a"]})))),
-    ("sandbox, write", |c| stdio(c).sandbox = Some(sandbox(json!({"write": ["~/a"]})))),
-    ("sandbox, project", |c| stdio(c).sandbox = Some(sandbox(json!({"project": "none"})))),
+    ("sandbox", |c| stdio(c).sandbox = Some(sandbox(&json!("strict")))),
+    ("sandbox, off", |c| stdio(c).sandbox = Some(sandbox(&json!("off")))),
+    ("sandbox, read", |c| stdio(c).sandbox = Some(sandbox(&json!({"read": ["~/a"]})))),
+    ("sandbox, write", |c| stdio(c).sandbox = Some(sandbox(&json!({"write": ["~/a"]})))),
+    ("sandbox, project", |c| stdio(c).sandbox = Some(sandbox(&json!({"project": "none"})))),
     ("sandbox, hosts", |c| {
-        stdio(c).sandbox = Some(sandbox(json!({"profile": "strict", "hosts": ["a.test"]})));
+        stdio(c).sandbox = Some(sandbox(&json!({"profile": "strict", "hosts": ["a.test"]})));
     }),
-    ("sandbox, required", |c| stdio(c).sandbox = Some(sandbox(json!({"required": true})))),
+    ("sandbox, required", |c| stdio(c).sandbox = Some(sandbox(&json!({"required": true})))),
     ("sandbox, limits", |c| {
-        stdio(c).sandbox = Some(sandbox(json!({"limits": {"processes": 3}})));
+        stdio(c).sandbox = Some(sandbox(&json!({"limits": {"processes": 3}})));
     }),
 ];
 

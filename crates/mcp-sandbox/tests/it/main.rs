@@ -27,6 +27,7 @@ fn server_gets_its_arguments_streams_and_exit_code() {
 
 #[test]
 fn everything_is_applied_on_a_current_kernel() {
+    assert!(mcp_sandbox::is_supported());
     let machine = Machine::new();
     let run = machine.shell(Level::Strict, "true", "");
     let report = run.report.expect("a report");

@@ -5,6 +5,7 @@ use std::{collections::BTreeMap, ffi::OsString, fmt, path::PathBuf, time::Durati
 use super::{
     environment::{self, Environment},
     stderr::OnStderr,
+    wrap::WrapCommand,
 };
 use crate::setters::setters;
 
@@ -42,6 +43,8 @@ pub struct StdioOptions {
     pub lifeline: bool,
     /// Called with each line of the server's standard error, on a runtime thread.
     pub on_stderr: Option<OnStderr>,
+    /// Replaces the command before each start, such as with a launcher that starts it in a sandbox.
+    pub wrap: Option<WrapCommand>,
 }
 
 impl StdioOptions {
@@ -58,6 +61,7 @@ impl StdioOptions {
             shutdown: ShutdownTimes::default(),
             lifeline: true,
             on_stderr: None,
+            wrap: None,
         }
     }
 
@@ -107,6 +111,7 @@ setters! { StdioOptions {
     with_shutdown => shutdown: ShutdownTimes,
     with_lifeline => lifeline: bool,
     with_on_stderr => on_stderr: impl Into<Option<OnStderr>>,
+    with_wrap => wrap: impl Into<Option<WrapCommand>>,
 }}
 
 impl StdioOptions {

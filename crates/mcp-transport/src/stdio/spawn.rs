@@ -15,6 +15,7 @@ use super::{
     options::StdioOptions,
     process_group::ProcessGroup,
     program, session,
+    wrap::ServerCommand,
 };
 use crate::error::ConnectError;
 
@@ -34,6 +35,15 @@ pub(super) fn spawn(
     }
     let path = env.get(OsStr::new("PATH")).map(OsString::as_os_str);
     let program = program::find(&options.program, options.cwd.as_deref(), path)?;
+    let (program, args) = match &options.wrap {
+        Some(wrap) => wrap(&ServerCommand {
+            program: &program,
+            args: &options.args,
+            env: &env,
+            cwd: options.cwd.as_deref(),
+        })?,
+        None => (program, options.args.clone()),
+    };
 
     // Started before the server, so that only the moment between a server's start and its entry in the watchdog's
     // list is not covered.
@@ -41,7 +51,7 @@ pub(super) fn spawn(
     let mark = Mark::new();
     let mut command = session::command(&program);
     command
-        .args(&options.args)
+        .args(args)
         .env_clear()
         .envs(env)
         .env(descendants::VARIABLE, mark.value())

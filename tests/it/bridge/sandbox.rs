@@ -12,7 +12,7 @@ use mcp_sandbox::{Level, Measure, Profile};
 use mcp_tests::soon;
 use serde_json::{Value, json};
 
-use super::live::{Kits, options, text};
+use super::live::{Kits, call, options, text};
 
 /// Sandboxes with `tool-server` as the launcher: a test binary cannot be its own.
 fn sandboxes(home: &Path, state: &Path, project: &Path) -> Sandboxes {
@@ -63,8 +63,9 @@ async fn untrusted_server_cannot_read_the_home_and_a_trusted_one_can() {
     let key = home.join(".ssh/id");
     assert_eq!(read("trusted", &key).await, "canary");
     assert_eq!(read("lifted", &key).await, "canary");
-    let refused = read("stranger", &key).await;
-    assert!(!refused.contains("canary"), "{refused}");
+    let refused = call(&bridge, "mcp__stranger__read_text_file", &json!({"path": key})).await;
+    assert!(refused.is_error, "{refused}");
+    assert!(!refused.text_content().contains("canary"), "{refused}");
     assert_eq!(read("stranger", &project.join("readme")).await, "from the project");
 
     assert!(sandboxes.last_start("trusted").is_none());

@@ -264,6 +264,10 @@ impl DefaultConnector {
 
     /// Returns the launcher of the server's sandbox; `None` without a sandbox.
     #[cfg(feature = "stdio")]
+    #[cfg_attr(
+        not(feature = "sandbox"),
+        expect(clippy::unused_self, reason = "same signature as with the feature")
+    )]
     fn wrap(
         &self,
         config: &ServerConfig,

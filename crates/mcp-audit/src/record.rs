@@ -5,14 +5,14 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use crate::{
-    key::{AuditKey, hex},
-    time::timestamp,
-};
+#[cfg(feature = "log")]
+use crate::key::{AuditKey, hex};
+use crate::time::timestamp;
 
 /// Longer texts are cut, so that a line has a bounded length.
 const LONGEST_TEXT: usize = 2_000;
 /// The most bytes of a payload that is recorded as text.
+#[cfg(feature = "log")]
 const LONGEST_PAYLOAD: usize = 64 << 10;
 
 /// The kind of an action.
@@ -35,6 +35,8 @@ pub enum Kind {
     ServerStart,
     /// A server ended or was disconnected.
     ServerStop,
+    /// A connection could not be opened, or was lost.
+    ServerError,
     /// The host started.
     HostStart,
     /// The host ended.
@@ -55,10 +57,30 @@ impl Kind {
             Self::Decision => "decision",
             Self::ServerStart => "server.start",
             Self::ServerStop => "server.stop",
+            Self::ServerError => "server.error",
             Self::HostStart => "host.start",
             Self::HostStop => "host.stop",
             Self::Log => "log",
         }
+    }
+}
+
+/// Receives a record of every action, at once and in order. A closure is one.
+///
+/// ```
+/// use mcp_audit::{Auditor, Record};
+///
+/// let print = |record: &Record<'_>| println!("{}", record.to_json());
+/// let auditor: &dyn Auditor = &print;
+/// ```
+pub trait Auditor: Send + Sync {
+    /// Records one action. Called on the task of the action, so it should be quick.
+    fn record(&self, record: &Record<'_>);
+}
+
+impl<F: Fn(&Record<'_>) + Send + Sync> Auditor for F {
+    fn record(&self, record: &Record<'_>) {
+        self(record);
     }
 }
 
@@ -160,7 +182,22 @@ impl<'a> Record<'a> {
         self
     }
 
-    /// Members of lines about the log itself.
+    /// The members as JSON, without those that need a key: arguments and result.
+    ///
+    /// ```
+    /// use std::time::SystemTime;
+    /// use mcp_audit::{Kind, Record};
+    ///
+    /// let record = Record::new(Kind::ServerStop, SystemTime::UNIX_EPOCH).with_server("github", None);
+    /// assert_eq!(
+    ///     record.to_json(),
+    ///     r#"{"time":"1970-01-01T00:00:00.000Z","event":"server.stop","server":"github"}"#
+    /// );
+    /// ```
+    pub fn to_json(&self) -> String {
+        format!("{{{}}}", self.members)
+    }
+
     pub(crate) fn number(mut self, name: &str, value: u64) -> Self {
         let _ = write!(self.members, r#","{name}":{value}"#);
         self
@@ -180,6 +217,7 @@ impl<'a> Record<'a> {
     }
 
     /// The text of line number `seq` up to the seal.
+    #[cfg(feature = "log")]
     pub(crate) fn body(&self, seq: u64, key: &AuditKey, payloads: bool) -> String {
         let mut body = format!(r#"{{"seq":{seq},{}"#, self.members);
         for (name, payload) in [("arguments", self.arguments), ("result", self.result)] {

@@ -4,6 +4,7 @@ mod setters;
 
 use std::{env, fmt, path::PathBuf, sync::Arc, time::Duration};
 
+use mcp_audit::Auditor;
 use mcp_client::{ClientOptions, Handler, types::events::Decline};
 use mcp_config::ServerConfig;
 
@@ -122,6 +123,9 @@ pub struct BridgeOptions {
     pub write_patterns: Vec<String>,
     /// Hooks that run before and after every call, in order.
     pub hooks: Vec<Arc<dyn Hook>>,
+    /// Receives a record of every call, use of a resource, prompt or login, decision, approval, and of each start and end of
+    /// a server. Unlike events, no record is dropped. Default: none.
+    pub audit: Option<Arc<dyn Auditor>>,
     /// Whether tools are removed from the prompt when there are too many. Default yes.
     pub tool_search: bool,
     /// The maximum number of tools in the prompt before search is used. Default 20.
@@ -176,6 +180,7 @@ impl Default for BridgeOptions {
             ask_on_change: false,
             write_patterns: Vec::new(),
             hooks: Vec::new(),
+            audit: None,
             tool_search: true,
             search_threshold: 20,
             token_budget: None,

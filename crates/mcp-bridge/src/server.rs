@@ -19,9 +19,10 @@ use std::{
         Arc, Mutex, MutexGuard, Weak,
         atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering},
     },
-    time::Duration,
+    time::{Duration, SystemTime},
 };
 
+use mcp_audit::{Kind, Record};
 use mcp_client::{CallError, Client, Delivery, ServerProfile, types::Prompt};
 use mcp_config::ServerConfig;
 use mcp_tool::CallContext;
@@ -372,8 +373,18 @@ impl Server {
         let client = self.live().client.take();
         self.abort();
         if let Some(client) = client {
+            self.record(Kind::ServerStop);
             client.close().await;
         }
+    }
+
+    /// Records the start or the end of a connection.
+    fn record(&self, kind: Kind) {
+        let Some(hub) = self.hub.upgrade() else { return };
+        let fingerprint = &*self.binding.key;
+        hub.bus.audit(|| {
+            Record::new(kind, SystemTime::now()).with_server(&self.name, Some(fingerprint))
+        });
     }
 
     pub(crate) fn show(&self, life: &Lifecycle) {

@@ -1,8 +1,12 @@
 //! The gate that every tool call passes: calls to tools of servers, of the host and of the bridge.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::Arc,
+    time::{Duration, SystemTime},
+};
 
 use futures_core::future::BoxFuture;
+use mcp_audit::{Kind, Record};
 use mcp_client::{Delivery, RawJson};
 use mcp_tool::{CallContext, FailureKind, Note, Tool, ToolOutcome, ToolSpec};
 use serde_json::Value;
@@ -10,7 +14,7 @@ use tokio::time::Instant;
 use tracing::Instrument;
 
 use crate::{
-    consent::Consent,
+    consent::{Consent, about},
     directory::{Directory, FailedCall},
     events::Event,
     hooks::{self, HookCall},
@@ -28,6 +32,13 @@ pub(crate) struct Gate {
     pub(crate) registered: Arc<Registered>,
     pub(crate) directory: Arc<Directory>,
     pub(crate) caller: Arc<Caller>,
+}
+
+/// What a call was made with, for its record.
+struct Given {
+    arguments: RawJson,
+    caller: Arc<Caller>,
+    client_info: Option<RawJson>,
 }
 
 impl Tool for Gate {
@@ -73,6 +84,12 @@ impl Gate {
         let cancel = context.cancel.clone();
         let verbatim = context.verbatim;
         let is_step = matches!(scope.part, Part::Step { .. });
+        // Arguments are kept only for a log: a clone shares their bytes.
+        let given = bus.has_audit().then(|| Given {
+            arguments: arguments.clone(),
+            caller: scope.caller.clone(),
+            client_info: context.client_info.clone(),
+        });
         let work = self.hooked(call, &name, arguments, context, scope);
         let mut outcome = match cancel {
             Some(cancel) => match first(work, cancel.cancelled()).await {
@@ -83,6 +100,9 @@ impl Gate {
         };
         if !is_step {
             output::fit(&mut outcome, &self.limits(verbatim), &name).await;
+        }
+        if let Some(given) = given {
+            self.record(&given, &outcome, began.elapsed());
         }
         self.tell(&name, call, &outcome, began.elapsed());
         outcome
@@ -231,6 +251,31 @@ impl Gate {
         });
     }
 
+    /// Records a call, with the result as the model gets it.
+    fn record(&self, given: &Given, outcome: &ToolOutcome, took: Duration) {
+        let kind = outcome.failure_kind();
+        let delivery = outcome.failure.as_ref().map_or(Delivery::Executed, |end| end.delivery);
+        let end = kind.map_or(if outcome.is_error { "error" } else { "ok" }, FailureKind::as_str);
+        let is_denied = matches!(kind, Some(FailureKind::Denied | FailureKind::Queued));
+        let result = outcome.text_content();
+        self.directory.hub.bus.audit(|| {
+            let record = Record::new(Kind::Call, SystemTime::now());
+            about(
+                record,
+                self.spec(),
+                &self.registered.server,
+                &given.caller,
+                given.client_info.as_ref(),
+            )
+            .with_decision(if is_denied { "deny" } else { "allow" }, None)
+            .with_outcome(end)
+            .with_delivery(delivery_name(delivery))
+            .with_duration(took)
+            .with_arguments(given.arguments.as_bytes())
+            .with_result(result.as_bytes())
+        });
+    }
+
     fn tell_checks(&self, name: &Arc<str>, notes: &[Note]) {
         let bus = &self.directory.hub.bus;
         for note in notes {
@@ -263,6 +308,14 @@ impl Gate {
             failure: outcome.failure_kind(),
             took,
         });
+    }
+}
+
+fn delivery_name(delivery: Delivery) -> &'static str {
+    match delivery {
+        Delivery::NotSent => "not_sent",
+        Delivery::Executed => "executed",
+        Delivery::Unknown => "unknown",
     }
 }
 

@@ -8,6 +8,7 @@ use std::{
 };
 
 use futures_core::future::BoxFuture;
+use mcp_audit::Kind;
 use mcp_client::{
     CallError, Client,
     diagnostics::{CloseReport, ErrorClass},
@@ -231,6 +232,7 @@ impl Supervisor {
         self.open = Some(opened);
         let tools = self.publish(lists);
         let generation = self.server.live().generation;
+        self.server.record(Kind::ServerStart);
         let server = self.server.name.clone();
         self.tell(Event::ServerConnected { server, tools, generation });
     }
@@ -289,11 +291,14 @@ impl Supervisor {
     fn forget(&mut self) -> Option<Opened> {
         (self.closed, self.refreshing, self.pinging) = (None, None, None);
         let mut live = self.server.live();
-        live.client = None;
+        let was_open = live.client.take().is_some();
         live.prompts = Arc::default();
         live.profile = None;
         live.asked_for.clear();
         drop(live);
+        if was_open {
+            self.server.record(Kind::ServerStop);
+        }
         self.open.take()
     }
 

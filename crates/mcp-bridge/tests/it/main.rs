@@ -4,6 +4,7 @@
 
 mod acceptance;
 mod api;
+mod audit;
 mod boundary;
 #[cfg(feature = "validate")]
 mod budget;

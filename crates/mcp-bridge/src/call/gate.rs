@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use futures_core::future::BoxFuture;
 use mcp_client::{Delivery, RawJson};
-use mcp_tool::{CallContext, FailureKind, Note, Tool, ToolOutcome, ToolSpec};
+use mcp_tool::{CallContext, Cancelled, FailureKind, Note, Tool, ToolOutcome, ToolSpec};
 use serde_json::Value;
 use tokio::time::Instant;
 use tracing::Instrument;
@@ -70,17 +70,9 @@ impl Gate {
         if context.owner.is_none() {
             context.owner.clone_from(&self.caller.handler);
         }
-        let cancel = context.cancel.clone();
         let verbatim = context.verbatim;
         let is_step = matches!(scope.part, Part::Step { .. });
-        let work = self.hooked(call, &name, arguments, context, scope);
-        let mut outcome = match cancel {
-            Some(cancel) => match first(work, cancel.cancelled()).await {
-                Some(outcome) => outcome,
-                None => ToolOutcome::failed(FailureKind::Cancelled, Delivery::Unknown, "cancelled"),
-            },
-            None => work.await,
-        };
+        let mut outcome = self.hooked(call, &name, arguments, context, scope).await;
         if !is_step {
             output::fit(&mut outcome, &self.limits(verbatim), &name).await;
         }
@@ -88,7 +80,8 @@ impl Gate {
         outcome
     }
 
-    /// Runs the hooks around the call. `after` always runs, also if `before` blocked the call.
+    /// Runs the hooks around the call. `after` always runs, also if `before` blocked the call or the caller cancelled
+    /// it.
     async fn hooked(
         &self,
         call: u64,
@@ -98,23 +91,28 @@ impl Gate {
         scope: Scope,
     ) -> ToolOutcome {
         let options = &self.directory.hub.options;
+        let cancel = context.cancel.clone();
         let hooks: Vec<_> =
             options.hooks.iter().filter(|hook| hooks::applies(&***hook, self.spec())).collect();
         // Only hosts with hooks pay for the copy of the arguments.
         if hooks.is_empty() {
-            let outcome = self.checked(name, &mut arguments, context, scope).await;
+            let work = self.checked(name, &mut arguments, context, scope);
+            let outcome = until_cancelled(cancel, work).await;
             self.record_failed_call(name, &arguments, &outcome);
             return outcome;
         }
         let asks = scope.caller.conversation.clone();
         let mut seen = HookCall::new(call, asks, self.spec().clone(), arguments);
-        let mut outcome = match hooks::run_before(&hooks, &mut seen).await {
-            Some(reason) => {
-                let text = format!("blocked: {reason}");
-                ToolOutcome::failed(FailureKind::Denied, Delivery::NotSent, text)
+        let work = async {
+            match hooks::run_before(&hooks, &mut seen).await {
+                Some(reason) => {
+                    let text = format!("blocked: {reason}");
+                    ToolOutcome::failed(FailureKind::Denied, Delivery::NotSent, text)
+                }
+                None => self.checked(name, &mut seen.arguments, context, scope).await,
             }
-            None => self.checked(name, &mut seen.arguments, context, scope).await,
         };
+        let mut outcome = until_cancelled(cancel, work).await;
         for hook in hooks {
             hook.after(&seen, &mut outcome).await;
         }
@@ -270,6 +268,17 @@ fn invalid(name: &str, problems: &[String]) -> ToolOutcome {
     let list = problems.join("\n- ");
     let text = format!("the arguments do not fit the schema of {name}:\n- {list}");
     ToolOutcome::failed(FailureKind::InvalidArguments, Delivery::NotSent, text)
+}
+
+/// Returns the outcome of `work`, or that of a cancelled call as soon as the caller cancels it.
+async fn until_cancelled(
+    cancel: Option<Cancelled>,
+    work: impl Future<Output = ToolOutcome>,
+) -> ToolOutcome {
+    let Some(cancel) = cancel else { return work.await };
+    first(work, cancel.cancelled()).await.unwrap_or_else(|| {
+        ToolOutcome::failed(FailureKind::Cancelled, Delivery::Unknown, "cancelled")
+    })
 }
 
 /// Returns the output of `work`, or `None` if `end` completes first.

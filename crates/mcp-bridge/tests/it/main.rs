@@ -10,6 +10,7 @@ mod budget;
 mod checks;
 mod connector;
 mod context;
+mod hooks;
 mod host_basics;
 mod hostile;
 mod lazy;

@@ -10,7 +10,7 @@ use std::{
     time::{Duration, Instant, SystemTime},
 };
 
-use mcp_safe::fs::{Lock, replace};
+use mcp_safe::fs::{Lock, create_folder, replace};
 
 use super::binding::Binding;
 
@@ -23,10 +23,13 @@ const MOST_PINS: usize = 20_000;
 
 /// The tools that the user approved permanently, each bound to its server and to its definition at that time.
 ///
-/// Stored in memory or in a file. The file must belong to the user and not be writable by others.
+/// Stored in memory or in a file. The file must be outside the project, belong to the user, and not be writable by others;
+/// otherwise it is neither read nor written.
 #[derive(Debug, Default)]
 pub struct ToolApprovals {
     path: Option<PathBuf>,
+    /// The project that must not contain the file.
+    project: Option<PathBuf>,
     known: Mutex<Known>,
 }
 
@@ -71,6 +74,8 @@ pub(crate) struct Approved {
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum ToolApprovalsError {
+    /// The file is inside the project, which may have supplied it.
+    InsideProject(PathBuf),
     /// The file could not be read, or others can write to it.
     Io(PathBuf, std::io::Error),
     /// The file is malformed.
@@ -80,6 +85,9 @@ pub enum ToolApprovalsError {
 impl fmt::Display for ToolApprovalsError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            ToolApprovalsError::InsideProject(path) => {
+                write!(f, "approvals inside the project are ignored: {}", path.display())
+            }
             ToolApprovalsError::Io(path, _) => write!(f, "cannot read {}", path.display()),
             ToolApprovalsError::Malformed(path) => {
                 write!(f, "{} is not a valid approvals file", path.display())
@@ -92,7 +100,7 @@ impl std::error::Error for ToolApprovalsError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
             ToolApprovalsError::Io(_, error) => Some(error),
-            ToolApprovalsError::Malformed(_) => None,
+            ToolApprovalsError::InsideProject(_) | ToolApprovalsError::Malformed(_) => None,
         }
     }
 }
@@ -103,12 +111,29 @@ impl ToolApprovals {
         Self::default()
     }
 
-    /// Loads approvals from a file. The file is created on first use.
+    /// Loads approvals from a file. The file is created on first use. A host with a project uses
+    /// [`load_for`](Self::load_for).
     pub fn load(path: impl Into<PathBuf>) -> Result<Self, ToolApprovalsError> {
-        let path = path.into();
+        Self::open(path.into(), None)
+    }
+
+    /// Loads approvals from a file, for use in `project`. A file inside the project is an error.
+    pub fn load_for(
+        path: impl Into<PathBuf>,
+        project: impl Into<PathBuf>,
+    ) -> Result<Self, ToolApprovalsError> {
+        Self::open(path.into(), Some(project.into()))
+    }
+
+    fn open(path: PathBuf, project: Option<PathBuf>) -> Result<Self, ToolApprovalsError> {
         let mut known = Known { written: written(&path), ..Known::default() };
-        known.tools = file::read(&path)?;
-        Ok(Self { path: Some(path), known: Mutex::new(known) })
+        known.tools = file::read(&path, project.as_deref())?;
+        Ok(Self { path: Some(path), project, known: Mutex::new(known) })
+    }
+
+    /// Whether the file is inside `project`, which may have supplied it.
+    pub(crate) fn is_inside(&self, project: &Path) -> bool {
+        self.path.as_deref().is_some_and(|path| file::is_inside(path, project))
     }
 
     /// Revokes an approval for every server, also for other processes that share the file.
@@ -188,13 +213,22 @@ impl ToolApprovals {
             change(&mut self.lock().tools);
             return Ok(());
         };
+        if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
+            create_folder(folder)?;
+        }
         // The file lock is taken before the mutex, which every call needs. If it is not available in time, the
         // change is made anyway, because the user is waiting.
         let _held = Lock::acquire(&path.with_extension("lock"), LOCK_TIMEOUT).ok();
         let mut known = self.lock();
-        if let Ok(now) = file::read(path) {
-            known.tools = now;
-        }
+        let now = match file::read(path, self.project.as_deref()) {
+            Ok(now) => now,
+            // Never add an approval to a file that the project or another user may have supplied.
+            Err(error) => {
+                change(&mut known.tools);
+                return Err(std::io::Error::other(error));
+            }
+        };
+        known.tools = now;
         change(&mut known.tools);
         replace(path, file::encode(&known.tools).as_bytes())?;
         known.written = written(path);
@@ -210,7 +244,7 @@ impl ToolApprovals {
         known.checked = Some(Instant::now());
         let now = written(path);
         if now != known.written
-            && let Ok(tools) = file::read(path)
+            && let Ok(tools) = file::read(path, self.project.as_deref())
         {
             (known.tools, known.written) = (tools, now);
         }
@@ -275,6 +309,53 @@ mod tests {
         ToolApprovals::load(&path).unwrap().approve("mcp:a:b", &server("k"), "h", "{}");
         fs::set_permissions(&path, fs::Permissions::from_mode(0o666)).unwrap();
         assert!(matches!(ToolApprovals::load(&path), Err(ToolApprovalsError::Io(..))));
+    }
+
+    #[test]
+    fn approvals_inside_the_project_do_not_count_on_load_or_on_save() {
+        let (project, state) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let inside = project.path().join("state/tools.json");
+        ToolApprovals::load(&inside).unwrap().approve("mcp:a:b", &server("k"), "h", "{}");
+        let refused = ToolApprovals::load_for(&inside, project.path());
+        assert!(matches!(refused, Err(ToolApprovalsError::InsideProject(_))), "{refused:?}");
+        let missing = project.path().join("none/tools.json");
+        assert!(ToolApprovals::load_for(&missing, project.path()).is_err(), "not written yet");
+        let outside = state.path().join("tools.json");
+        let approvals = ToolApprovals::load_for(&outside, project.path()).unwrap();
+        approvals.approve("mcp:c:d", &server("k"), "h", "{}");
+        assert_eq!(
+            ToolApprovals::load_for(&outside, project.path()).unwrap().permissions(),
+            ["mcp:c:d"]
+        );
+    }
+
+    /// The folder is replaced by a link into the project after the approvals were loaded.
+    #[cfg(unix)]
+    #[test]
+    fn approval_is_not_saved_to_a_file_that_moved_into_the_project() {
+        let (project, state) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let folder = state.path().join("mcp");
+        fs::create_dir(&folder).unwrap();
+        let approvals = ToolApprovals::load_for(folder.join("tools.json"), project.path()).unwrap();
+        fs::remove_dir(&folder).unwrap();
+        std::os::unix::fs::symlink(project.path(), &folder).unwrap();
+        assert!(approvals.revoke("mcp:a:b").is_err());
+        assert!(!project.path().join("tools.json").exists());
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn approval_is_not_added_to_a_file_that_others_can_write_to() {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("approved.json");
+        let approvals = ToolApprovals::load(&path).unwrap();
+        approvals.approve("mcp:a:b", &server("k"), "h", "{}");
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o666)).unwrap();
+        let before = fs::read(&path).unwrap();
+        assert!(approvals.revoke("mcp:a:b").is_err());
+        assert_eq!(fs::read(&path).unwrap(), before);
+        assert_eq!(hash(&approvals, "mcp:a:b", &server("k")), None, "revoked in this process");
     }
 
     #[test]

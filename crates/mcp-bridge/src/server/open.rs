@@ -196,11 +196,8 @@ fn client_options(server: &Arc<Server>) -> ClientOptions {
     options.handshake_timeout = startup_limit(&server.config, options.handshake_timeout);
     if let Some(call) = server.config.timeouts.call {
         options.call_idle_timeout = call;
-        options.call_total_timeout = options.call_total_timeout.max(call);
     }
-    if let Some(total) = server.config.timeouts.total {
-        options.call_total_timeout = total;
-    }
+    options.call_total_timeout = call_total(server);
     options.era = match &server.config.era {
         Some(EraPin::Legacy) => EraChoice::Legacy,
         Some(EraPin::Modern) => EraChoice::Modern,
@@ -214,6 +211,13 @@ fn client_options(server: &Arc<Server>) -> ClientOptions {
         _ => options.era,
     };
     options
+}
+
+/// The total time limit of a call that does not set its own.
+pub(super) fn call_total(server: &Server) -> Duration {
+    let timeouts = &server.config.timeouts;
+    let default = server.starts.client.call_total_timeout;
+    timeouts.total.unwrap_or_else(|| timeouts.call.map_or(default, |call| default.max(call)))
 }
 
 fn startup_limit(config: &ServerConfig, default: Duration) -> Duration {

@@ -144,8 +144,12 @@ impl Supervisor {
                 let class = failure.class;
                 self.forget();
                 self.tell(Event::ServerDisconnected { server: self.server.name.clone() });
-                self.failed(failure);
-                self.life.on(Fact::Closed { class }, now)
+                let action = self.life.on(Fact::Closed { class }, now);
+                // A lost session that is replaced without a delay is not a failure.
+                if action.is_none() {
+                    self.failed(failure);
+                }
+                action
             }
             Wake::Refreshed(Ok(lists)) => {
                 self.done.refreshes += 1;

@@ -17,6 +17,7 @@ mod lazy;
 mod lifecycle;
 #[cfg(all(feature = "auth", feature = "http"))]
 mod logins;
+mod queueing;
 mod results;
 mod scenario;
 mod soak;

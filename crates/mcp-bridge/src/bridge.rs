@@ -68,14 +68,8 @@ pub struct Bridge {
 }
 
 impl Bridge {
-    /// Creates a bridge without servers. Approvals in a file inside [`BridgeOptions::project`] do not count.
-    pub fn new(mut options: BridgeOptions) -> Self {
-        if let Some(project) = &options.project
-            && options.approvals.is_inside(project)
-        {
-            tracing::warn!("the file of approvals is inside the project and is ignored");
-            options.approvals = Arc::default();
-        }
+    /// Creates a bridge without servers.
+    pub fn new(options: BridgeOptions) -> Self {
         let directory = Arc::new(Directory::new(options));
         directory.hub.registry.for_resources(resources::tools(&directory));
         let conversation = Conversation::new(directory.clone(), ConversationOptions::default());

@@ -42,7 +42,7 @@ pub(super) fn read(path: &Path, project: Option<&Path>) -> Result<Tools, ToolApp
 }
 
 /// Whether the file, which may not exist yet, is inside the folder.
-pub(super) fn is_inside(path: &Path, folder: &Path) -> bool {
+fn is_inside(path: &Path, folder: &Path) -> bool {
     let real = path.ancestors().find_map(|near| near.canonicalize().ok());
     match (real, folder.canonicalize()) {
         (Some(path), Ok(folder)) => path.starts_with(folder),

@@ -20,7 +20,7 @@ use tokio::{
 
 use super::{
     Server,
-    failure::FailureRecord,
+    failure::{CONNECTED, FailureRecord},
     milestones::Milestones,
     open::{self, Lists, Opened},
     publication::ListingSource,
@@ -283,7 +283,7 @@ impl Supervisor {
             }
             Fact::Pinged { alive: false } if self.open.is_some() => {
                 let text = "it does not respond to pings";
-                self.failed(FailureRecord::new("connected", ErrorClass::Transient, text));
+                self.failed(FailureRecord::new(CONNECTED, ErrorClass::Transient, text));
             }
             _ => {}
         }

@@ -44,6 +44,7 @@ use crate::{
     lifecycle::{Fact, Lifecycle, Rules, ServerState, ServerStatus},
     sync::lock,
     tools::{publish::Quarantined, registry::Registered, scope::Entry},
+    trace::Endpoint,
     trust::Binding,
 };
 
@@ -59,6 +60,7 @@ pub(crate) struct Server {
     /// Identifies the server in approvals and catalogues.
     pub(crate) binding: Arc<Binding>,
     pub(crate) router: Arc<Router>,
+    endpoint: Endpoint,
     hub: Weak<Hub>,
     starts: Arc<Starts>,
     /// Held by the running process of this server, so that there is at most one.
@@ -214,6 +216,7 @@ impl Server {
             trusted: config.trust,
             binding: Arc::new(binding),
             router: Arc::new(Router::new(&name, config.trust, options)),
+            endpoint: Endpoint::of(&config),
             name,
             hub: Arc::downgrade(hub),
             starts,

@@ -198,7 +198,7 @@ impl Server {
         options.meta = meta(context).map_err(CallError::Unsendable)?;
         let call = client.call_tool_raw(&tool.tool, arguments.clone()).with(options);
         let (owner, on_log) = (context.owner.clone(), context.on_log.clone());
-        let span = trace::tools_call(&self.name, &tool.tool, client);
+        let span = trace::tools_call(&self.endpoint, &tool.tool, client);
         let call = call.into_future().instrument(span.clone());
         let result = self.router.on_behalf(owner, on_log, call).await;
         trace::finish_call(&span, &result);

@@ -15,7 +15,12 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tracing::Instrument;
 
 use super::{Server, failure::FailureRecord};
-use crate::{connect::Connector, failure_names::class_name, options::BridgeOptions, trace};
+use crate::{
+    connect::Connector,
+    failure_names::class_name,
+    options::BridgeOptions,
+    trace::{self, Endpoint},
+};
 
 /// Package runners, which download the server on the first start.
 const RUNNERS: &[&str] =
@@ -89,7 +94,7 @@ pub(super) async fn open(server: &Arc<Server>) -> Result<Opened, FailureRecord> 
     // Held until the lists are fetched, because that is when a start is expensive.
     let turn = gate.acquire().await.ok();
     let (client, lists, subscription) =
-        with_start_slot(turn, START_SLOT_LIMIT, connect(&server.name, &*way.connect, options))
+        with_start_slot(turn, START_SLOT_LIMIT, connect(&server.endpoint, &*way.connect, options))
             .await?;
     Ok(Opened {
         client,
@@ -112,12 +117,12 @@ async fn with_start_slot<P, T>(slot: P, limit: Duration, work: impl Future<Outpu
 
 /// Performs the handshake and fetches all lists.
 async fn connect(
-    name: &str,
+    server: &Endpoint,
     way: &dyn Connect,
     options: ClientOptions,
 ) -> Result<(Client, Lists, Option<Subscription>), FailureRecord> {
     let limit = options.handshake_timeout;
-    let span = trace::handshake(name);
+    let span = trace::handshake(server);
     let connected = Client::connect(way, options).instrument(span.clone()).await;
     match &connected {
         Ok(client) => {
@@ -127,7 +132,7 @@ async fn connect(
     };
     let client = connected.map_err(|error| FailureRecord::handshake(&error))?;
     // The limit covers all pages, so that endless pages do not block other starts.
-    let lists = match tokio::time::timeout(limit, list(name, &client)).await {
+    let lists = match tokio::time::timeout(limit, list(server, &client)).await {
         Ok(Ok(lists)) => lists,
         Ok(Err(error)) => {
             let failure = FailureRecord::list(&error, client.diagnostics());
@@ -161,15 +166,18 @@ async fn process_slot(
 }
 
 /// Fetches all lists that the server's capabilities declare.
-pub(super) async fn list(name: &str, client: &Client) -> Result<Lists, mcp_client::CallError> {
+pub(super) async fn list(
+    server: &Endpoint,
+    client: &Client,
+) -> Result<Lists, mcp_client::CallError> {
     let capabilities = &client.server().capabilities;
     let mut lists = Lists::default();
     if capabilities.tools.is_some() {
-        lists.tools = listed(name, method::TOOLS_LIST, client.list_tools()).await?;
+        lists.tools = listed(server, method::TOOLS_LIST, client.list_tools()).await?;
     }
     if capabilities.prompts.is_some() {
         // A failure to list prompts is ignored: the tools are usable without them.
-        let prompts = listed(name, method::PROMPTS_LIST, client.list_prompts()).await;
+        let prompts = listed(server, method::PROMPTS_LIST, client.list_prompts()).await;
         lists.prompts = prompts.map(|list| list.items).unwrap_or_default();
     }
     Ok(lists)
@@ -177,7 +185,7 @@ pub(super) async fn list(name: &str, client: &Client) -> Result<Lists, mcp_clien
 
 /// Fetches one list in its own span.
 async fn listed<T>(
-    server: &str,
+    server: &Endpoint,
     method: &'static str,
     list: impl Future<Output = Result<Listing<T>, mcp_client::CallError>>,
 ) -> Result<Listing<T>, mcp_client::CallError> {

@@ -185,9 +185,9 @@ impl Supervisor {
             }
             Some(Action::Refresh) => {
                 if let Some(client) = self.client() {
-                    let name = self.server.name.clone();
+                    let endpoint = self.server.endpoint.clone();
                     self.refreshing =
-                        Some(Box::pin(async move { open::list(&name, &client).await }));
+                        Some(Box::pin(async move { open::list(&endpoint, &client).await }));
                 }
             }
             Some(Action::Ping) => {

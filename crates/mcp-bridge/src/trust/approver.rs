@@ -115,7 +115,7 @@ impl Approver for DenyAll {
         Box::pin(async { Approval::Unasked(NO_APPROVER.into()) })
     }
 
-    fn unasked(&self) -> &str {
+    fn unasked(&self) -> &'static str {
         "no user was asked"
     }
 }

@@ -153,6 +153,35 @@ async fn calls_of_stubs_queue_by_name_and_in_a_later_snapshot() {
     assert_eq!((one.text_content(), other.text_content()), ("done".into(), "done".into()));
 }
 
+#[tokio::test(start_paused = true)]
+async fn calls_and_logins_wait_for_a_slow_start_up_to_the_start_limit() {
+    const LIMIT: Duration = Duration::from_secs(7);
+    let fake = Fake::new(&["a"]);
+    let mut options = options(&fakes([("srv", &fake)]));
+    options.connector = std::sync::Arc::new(crate::lifecycle::WithLogin(fake.clone()));
+    (options.lazy_start, options.start_limit) = (true, LIMIT);
+    let bridge = Bridge::new(options);
+    bridge.add_server_as_written(crate::support::config("srv"));
+    for (start, is_reached) in [(3, true), (10, false)] {
+        fake.starts_in(Duration::from_secs(start));
+        let began = Instant::now();
+        let status = bridge.login("srv", std::sync::Arc::new(|_| {})).await.unwrap();
+        assert_eq!(status.state.is_connected(), is_reached);
+        assert_eq!(began.elapsed(), Duration::from_secs(start).min(LIMIT));
+        bridge.disable("srv").unwrap();
+        reached(&bridge, "srv", ServerState::is_disabled).await;
+        bridge.enable("srv").unwrap();
+        reached(&bridge, "srv", ServerState::is_idle).await;
+        let began = Instant::now();
+        assert_eq!(call(&bridge, "mcp__srv__a").await.is_error, !is_reached);
+        assert_eq!(began.elapsed(), Duration::from_secs(start).min(LIMIT));
+        bridge.disable("srv").unwrap();
+        reached(&bridge, "srv", ServerState::is_disabled).await;
+        bridge.enable("srv").unwrap();
+        reached(&bridge, "srv", ServerState::is_idle).await;
+    }
+}
+
 /// A bridge over a read-only tool that never answers, with an idle limit of a second and ten attempts.
 async fn never(change: impl FnOnce(&mut BridgeOptions)) -> (Fake, Bridge) {
     let fake = Fake::new(&[]);

@@ -114,7 +114,8 @@ pub struct BridgeOptions {
     pub policy: Arc<dyn Policy>,
     /// Asks the user. Default: [`DenyAll`].
     pub approver: Arc<dyn Approver>,
-    /// The user's permanent approvals. Default: in memory.
+    /// The user's permanent approvals. Default: in memory. A host with a project loads them with
+    /// [`ToolApprovals::load_for`].
     pub approvals: Arc<ToolApprovals>,
     /// Whether the user is asked about a tool with a definition that differs from the first one seen, even if its
     /// server is trusted or a rule allows it. Default no: only an [event](crate::Event::DefinitionChanged) is sent.

@@ -21,7 +21,7 @@ use tokio::{
 
 use super::{
     Server,
-    failure::FailureRecord,
+    failure::{CONNECTED, FailureRecord},
     milestones::Milestones,
     open::{self, Lists, Opened},
     publication::ListingSource,
@@ -145,8 +145,12 @@ impl Supervisor {
                 let class = failure.class;
                 self.forget();
                 self.tell(Event::ServerDisconnected { server: self.server.name.clone() });
-                self.failed(failure);
-                self.life.on(Fact::Closed { class }, now)
+                let action = self.life.on(Fact::Closed { class }, now);
+                // A lost session that is replaced without a delay is not a failure.
+                if action.is_none() {
+                    self.failed(failure);
+                }
+                action
             }
             Wake::Refreshed(Ok(lists)) => {
                 self.done.refreshes += 1;
@@ -182,9 +186,9 @@ impl Supervisor {
             }
             Some(Action::Refresh) => {
                 if let Some(client) = self.client() {
-                    let name = self.server.name.clone();
+                    let endpoint = self.server.endpoint.clone();
                     self.refreshing =
-                        Some(Box::pin(async move { open::list(&name, &client).await }));
+                        Some(Box::pin(async move { open::list(&endpoint, &client).await }));
                 }
             }
             Some(Action::Ping) => {
@@ -281,7 +285,7 @@ impl Supervisor {
             }
             Fact::Pinged { alive: false } if self.open.is_some() => {
                 let text = "it does not respond to pings";
-                self.failed(FailureRecord::new("connected", ErrorClass::Transient, text));
+                self.failed(FailureRecord::new(CONNECTED, ErrorClass::Transient, text));
             }
             _ => {}
         }

@@ -108,6 +108,23 @@ async fn denial_by_rule_and_answers_of_the_user_are_recorded() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn call_that_its_caller_drops_is_recorded() {
+    let (fake, records) = (Fake::new(&["a"]), Records::default());
+    let bridge = bridge(&fake, &records, |options| {
+        options.approver = Arc::new(Says(Approval::Once));
+    });
+    bridge.start().await;
+    let mut waiting =
+        Box::pin(bridge.call("mcp__srv__a", RawJson::empty_object(), CallContext::default()));
+    let first = std::future::poll_fn(|cx| std::task::Poll::Ready(waiting.as_mut().poll(cx))).await;
+    assert!(first.is_pending());
+    drop(waiting);
+    let calls = records.of("call");
+    let [one] = &calls[..] else { panic!("{calls:?}") };
+    assert_eq!((&one["outcome"], &one["delivery"]), (&json!("cancelled"), &json!("unknown")));
+}
+
+#[tokio::test(start_paused = true)]
 async fn log_of_a_bridge_verifies_and_hides_arguments() {
     let folder = tempfile::tempdir().unwrap();
     let key = AuditKey::generate().unwrap();

@@ -95,7 +95,7 @@ async fn keep(
     response: TokenResponse,
 ) -> Result<(), LoginError> {
     let renewed = match &response.refresh {
-        Some(refresh) if *refresh != login.refresh => Some(login.renewed(refresh.clone())?),
+        Some(refresh) if *refresh != login.refresh => Some(login.renewed(refresh.clone())),
         _ => None,
     };
     let is_fit = response.check_kind(context.options.dpop);

@@ -3,15 +3,14 @@
 use std::{collections::HashMap, fmt};
 
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
-use ring::{
-    digest,
-    rand::SystemRandom,
-    signature::{ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair},
-};
 use serde_json::json;
+use sha2::{Digest as _, Sha256};
 use zeroize::Zeroizing;
 
-use super::jwt::{SigningKey, base64url, random_text, unix_now};
+use super::{
+    jwt::{SigningKey, base64url, random_text, unix_now},
+    key_pair::KeyPair,
+};
 use crate::{
     error::LoginError,
     origin::{origin, web},
@@ -44,10 +43,8 @@ pub(crate) struct DpopKey {
 
 impl DpopKey {
     pub(crate) fn generate() -> Result<Self, LoginError> {
-        let curve = &ECDSA_P256_SHA256_FIXED_SIGNING;
-        let der = EcdsaKeyPair::generate_pkcs8(curve, &SystemRandom::new())
-            .map_err(|_| LoginError::BadCredential("a key could not be generated"))?;
-        Self::over(der.as_ref(), Secret::new(base64url(der.as_ref())))
+        let der = KeyPair::generate()?;
+        Self::over(&der, Secret::new(base64url(&der)))
     }
 
     /// Reads a stored key.
@@ -81,14 +78,13 @@ impl DpopKey {
             "jwk": { "kty": "EC", "crv": "P-256", "x": x, "y": y },
         });
         let mut claims = json!({
-            "jti": random_text()?,
+            "jti": random_text(),
             "htm": method,
             "htu": bare(url),
             "iat": unix_now(),
         });
         if let Some(token) = token {
-            let hash = digest::digest(&digest::SHA256, token.expose().as_bytes());
-            claims["ath"] = base64url(hash.as_ref()).into();
+            claims["ath"] = base64url(&Sha256::digest(token.expose())).into();
         }
         if let Some(nonce) = nonce {
             claims["nonce"] = nonce.into();
@@ -139,6 +135,7 @@ impl Nonces {
 }
 
 #[cfg(test)]
+#[cfg(any(feature = "aws-lc-rs", feature = "ring"))]
 mod tests {
     use serde_json::Value;
 
@@ -159,8 +156,7 @@ mod tests {
         assert_eq!(header["jwk"].as_object().unwrap().len(), 4, "the public key only");
         assert_eq!(claims["htu"], "https://a.test/mcp");
         assert_eq!((&claims["htm"], &claims["nonce"]), (&json!("POST"), &json!("n")));
-        let hash = digest::digest(&digest::SHA256, b"t");
-        assert_eq!(claims["ath"], base64url(hash.as_ref()));
+        assert_eq!(claims["ath"], base64url(&Sha256::digest("t")));
         let socket = key.proof("GET", "wss://a.test/mcp", Some(&token), None).unwrap();
         assert_eq!(part(&socket, 1)["htu"], "https://a.test/mcp");
         let bare = key.proof("POST", "https://a.test/token", None, None).unwrap();

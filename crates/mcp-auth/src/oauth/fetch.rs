@@ -10,7 +10,7 @@ use crate::{
     http::{HttpClient, HttpError, HttpRequest, HttpResponse},
 };
 
-/// The redirects followed for one document. Token requests follow none.
+/// The redirects followed for one document. Token requests follow none, because they contain secrets.
 const MOST_REDIRECTS: usize = 3;
 /// The revision whose authorization rules this crate follows. Requests for metadata name it, because revision 2025-03-26
 /// lets servers respond by it: <https://modelcontextprotocol.io/specification/2025-03-26/basic/authorization>.

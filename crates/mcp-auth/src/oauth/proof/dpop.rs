@@ -99,7 +99,7 @@ impl fmt::Debug for DpopKey {
     }
 }
 
-/// Returns the URL without query and fragment.
+/// Returns the URL without query and fragment, for `htu`: <https://www.rfc-editor.org/rfc/rfc9449#section-4.2>.
 fn bare(url: &str) -> String {
     let Some(mut parsed) = web(url) else { return url.to_owned() };
     parsed.set_query(None);
@@ -123,11 +123,13 @@ impl Nonces {
 
     /// Stores a nonce, and returns whether it is new.
     pub(crate) fn learn(&mut self, url: &str, nonce: &str) -> bool {
+        // The characters of https://www.rfc-editor.org/rfc/rfc9449#section-8.1 are all graphic; a line break would split a header.
         let is_fit = nonce.len() <= LONGEST_NONCE && nonce.bytes().all(|b| b.is_ascii_graphic());
         let Some(origin) = origin(url).filter(|_| is_fit && !nonce.is_empty()) else {
             return false;
         };
         if self.0.len() >= MOST_NONCES && !self.0.contains_key(&origin) {
+            // A server that requires a nonce sends it again, at the cost of one request.
             self.0.clear();
         }
         self.0.insert(origin, nonce.to_owned()).as_deref() != Some(nonce)

@@ -86,6 +86,7 @@ pub(crate) fn client_assertion(
         "sub": client_id,
         "aud": audience,
         "iat": now,
+        // Required, and short because the assertion is sent at once: https://www.rfc-editor.org/rfc/rfc7523#section-3
         "exp": now + 300,
         "jti": random_text(),
     });

@@ -15,6 +15,7 @@ mod jsonrpc;
 mod mutate;
 mod play;
 mod providers;
+mod sandbox;
 mod search;
 
 pub use crate::play::play;
@@ -62,6 +63,7 @@ pub const TARGETS: &[Target] = &[
     target_of("config_read", config::read_any),
     target_of("config_edit", config::edit_any),
     target_of("expand", config::expand_any),
+    target_of("sandbox_profile", sandbox::profile),
     target_of("query", search::query),
     target_of("catalogue", search::catalogue),
     target_of("schema", mcp_bridge::fuzz::schema),

@@ -24,7 +24,7 @@ targets! {
     stdio events frames challenge retry_after headers urls cassette
     content listing front_matter pages
     metadata tokens authorize_url callback
-    config_read config_edit expand
+    config_read config_edit expand sandbox_profile
     query catalogue
     schema schema_work arguments outcome text
     projection model_arguments

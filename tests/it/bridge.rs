@@ -6,6 +6,7 @@ mod admission;
 mod agent;
 #[cfg(target_os = "linux")]
 mod cycles;
+mod effects;
 #[cfg(target_os = "linux")]
 mod eight;
 #[cfg(target_os = "linux")]
@@ -17,6 +18,7 @@ mod processes;
 mod remote;
 #[cfg(target_os = "linux")]
 mod sandbox;
+mod sessions;
 
 use std::time::Duration;
 

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use zeroize::Zeroizing;
+use zeroize::{ZeroizeOnDrop, Zeroizing};
 
 /// A secret string without `Display` or `Serialize`. `Debug` hides the text, and the memory is wiped on drop.
 /// Call [`expose`](Self::expose) to read it, so that every use is visible at the call site.
@@ -39,6 +39,8 @@ impl fmt::Debug for Secret {
         f.write_str("Secret(..)")
     }
 }
+
+impl ZeroizeOnDrop for Secret {}
 
 impl From<String> for Secret {
     fn from(text: String) -> Self {

@@ -9,6 +9,14 @@ mod key;
 mod keyring;
 mod memory;
 mod needs_auth;
+#[cfg(feature = "keyring")]
+mod platform;
+#[cfg(all(
+    feature = "keyring",
+    unix,
+    not(any(target_os = "macos", target_os = "ios", target_os = "android"))
+))]
+mod secret_service;
 mod vault;
 
 pub(crate) use self::key::fingerprint;

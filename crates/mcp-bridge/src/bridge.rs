@@ -196,7 +196,7 @@ impl Bridge {
             // Each connection attempt has its own limit; this one only bounds the wait.
             let limit = Duration::from_secs(3600);
             if server.config.enabled && server.is_starting() {
-                server.settled(limit, false).await;
+                server.settled(limit).await;
             }
         }
     }

@@ -26,6 +26,8 @@ use mcp_transport::{Authorize, Connect, ConnectError};
 pub use self::login::{ConfirmPage, Login, LoginFailure, LoginPage, LoginUser, UserMessage};
 #[cfg(feature = "sandbox")]
 pub use self::sandbox::{SandboxOptions, SandboxStatus, Sandboxes};
+#[cfg(feature = "stdio")]
+pub(crate) use self::stdio::withheld;
 
 /// Resolves how to reach a server. Called before every connection, so that changed variables are picked up.
 ///

@@ -1,6 +1,10 @@
 //! Consent to one use of a tool, resource, prompt or login: by the rules, the plan and the user, in this order.
 
+use std::time::SystemTime;
+
+use mcp_audit::{Kind, Record};
 use mcp_client::{Delivery, RawJson};
+use mcp_safe::text;
 use mcp_tool::{CallContext, FailureKind, ToolOutcome, ToolSpec};
 use serde_json::Value;
 
@@ -9,7 +13,7 @@ use crate::{
     hub::Hub,
     question_lock,
     tools::scope::{Caller, Part, Scope},
-    trust::{Approval, ApprovalRequest, Decision, PolicyCall, Subject, diff, writes},
+    trust::{Approval, ApprovalRequest, Binding, Decision, PolicyCall, Subject, diff, writes},
 };
 
 /// One call, with the parties that decide on it.
@@ -121,7 +125,9 @@ impl Consent<'_> {
             once_only,
             owner: self.context.owner.clone(),
         };
-        match self.hub.options.approver.approve(request).await {
+        let answer = self.hub.options.approver.approve(request).await;
+        self.record(subject, &answer, &reason);
+        match answer {
             Approval::Deny => Err(self.denied(spec, "the user said no", &reason)),
             Approval::Unasked(why) => {
                 Err(self.denied(spec, self.hub.options.approver.unasked(), &why))
@@ -138,6 +144,30 @@ impl Consent<'_> {
                 Ok(())
             }
         }
+    }
+
+    /// Records the user's answer.
+    fn record(&self, subject: &Subject<'_>, answer: &Approval, reason: &str) {
+        let decision = match answer {
+            Approval::Once => "once",
+            Approval::Always => "always",
+            Approval::Deny => "deny",
+            Approval::Declined(_) => "declined",
+            Approval::Unasked(_) => "unasked",
+        };
+        let spec = subject.spec;
+        self.hub.bus.audit(|| {
+            let record = Record::new(Kind::Approval, SystemTime::now());
+            about(
+                record,
+                spec,
+                subject.server,
+                &self.scope.caller,
+                self.context.client_info.as_ref(),
+            )
+            .with_decision(decision, Some(&spec.permission()))
+            .with_reason(reason)
+        });
     }
 
     /// A refusal. The model learns of the refusal, the user also how to allow the call.
@@ -175,6 +205,34 @@ impl Consent<'_> {
         };
         Some(ToolOutcome::failed(FailureKind::Queued, Delivery::NotSent, text))
     }
+}
+
+/// Adds who acts on what: the conversation, the server with its fingerprint, and the tool with its definition's hash.
+pub(crate) fn about<'r>(
+    record: Record<'r>,
+    spec: &ToolSpec,
+    server: &Binding,
+    caller: &Caller,
+    client_info: Option<&RawJson>,
+) -> Record<'r> {
+    let named = caller.conversation.name.as_deref().map(str::to_owned);
+    let record = match client_info.and_then(client_name).or(named) {
+        Some(client) => record.with_client(&client),
+        None => record,
+    };
+    let fingerprint = Some(&*server.key).filter(|key| !key.is_empty());
+    let record = match spec.server() {
+        Some(name) => record.with_server(name, fingerprint),
+        None => record,
+    };
+    record.with_tool(&spec.name, Some(&spec.hash))
+}
+
+/// The name and version in a `clientInfo`.
+fn client_name(info: &RawJson) -> Option<String> {
+    let member = |name: &str| info.get(name)?.decode::<String>().ok();
+    let (name, version) = (member("name")?, member("version").unwrap_or_default());
+    Some(text::one_line(format!("{name} {version}").trim_end(), 200).into_owned())
 }
 
 fn is_destructive(spec: &ToolSpec) -> bool {

@@ -132,7 +132,7 @@ impl Directory {
         let deadline = tokio::time::Instant::now() + self.hub.options.start_limit;
         for server in unknown {
             let left = deadline.saturating_duration_since(tokio::time::Instant::now());
-            server.settled(left, false).await;
+            server.settled(left).await;
         }
     }
 

@@ -1,5 +1,7 @@
 //! Events of a bridge, as a stream and as counters.
 
+mod audit;
+
 use std::{
     fmt,
     pin::Pin,
@@ -12,6 +14,7 @@ use std::{
 };
 
 use futures_core::{Stream, future::BoxFuture};
+use mcp_audit::{Auditor, Record};
 use mcp_client::diagnostics::ErrorClass;
 use mcp_tool::FailureKind;
 use tokio::sync::broadcast;
@@ -202,6 +205,12 @@ impl Stream for Events {
     }
 }
 
+impl fmt::Debug for Bus {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Bus").field("has_audit", &self.has_audit()).finish_non_exhaustive()
+    }
+}
+
 impl fmt::Debug for Events {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Events").finish_non_exhaustive()
@@ -233,9 +242,10 @@ pub struct Counters {
 }
 
 /// The sender of events, shared by all parts of a bridge.
-#[derive(Debug)]
 pub(crate) struct Bus {
     sender: broadcast::Sender<Event>,
+    /// Receives a record of the events that belong into an audit log.
+    audit: Option<Arc<dyn Auditor>>,
     calls: AtomicU64,
     counts: [AtomicU64; 9],
 }
@@ -243,7 +253,23 @@ pub(crate) struct Bus {
 impl Bus {
     pub(crate) fn new(capacity: usize) -> Self {
         let sender = broadcast::Sender::new(capacity.clamp(1, 1 << 20));
-        Self { sender, calls: AtomicU64::new(0), counts: Default::default() }
+        Self { sender, audit: None, calls: AtomicU64::new(0), counts: Default::default() }
+    }
+
+    pub(crate) fn with_audit(mut self, audit: Option<Arc<dyn Auditor>>) -> Self {
+        self.audit = audit;
+        self
+    }
+
+    /// Records an action, if there is an audit log.
+    pub(crate) fn audit<'r>(&self, record: impl FnOnce() -> Record<'r>) {
+        if let Some(audit) = &self.audit {
+            audit.record(&record());
+        }
+    }
+
+    pub(crate) fn has_audit(&self) -> bool {
+        self.audit.is_some()
     }
 
     pub(crate) fn subscribe(&self) -> Events {
@@ -261,6 +287,11 @@ impl Bus {
         if tracing::enabled!(tracing::Level::DEBUG) {
             let fields = serde_json::to_string(&event).unwrap_or_default();
             tracing::debug!(event = event.name(), fields);
+        }
+        if let Some(audit) = &self.audit
+            && let Some(record) = audit::of_event(&event)
+        {
+            audit.record(&record);
         }
         // Without receivers there is nothing to send.
         if self.sender.receiver_count() > 0 {

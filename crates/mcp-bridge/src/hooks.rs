@@ -39,7 +39,8 @@ pub trait Hook: Send + Sync {
         Box::pin(async { Verdict::Continue })
     }
 
-    /// Runs after every call, even if it failed or a hook blocked it. May change the outcome.
+    /// Runs after every call, even if it failed, was cancelled, or was blocked by a hook. May change the outcome. A
+    /// cancelled call waits for this too.
     fn after<'a>(&'a self, call: &'a HookCall, outcome: &'a mut ToolOutcome) -> BoxFuture<'a, ()> {
         let _ = (call, outcome);
         Box::pin(async {})

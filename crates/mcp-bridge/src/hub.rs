@@ -21,7 +21,7 @@ impl Hub {
         for name in ["tool_search", "tool_list"] {
             registry.naming(|namer| namer.reserve(name));
         }
-        let bus = Bus::new(options.event_capacity);
+        let bus = Bus::new(options.event_capacity).with_audit(options.audit.clone());
         Self { bus, registry, writes: Mutex::default(), options }
     }
 

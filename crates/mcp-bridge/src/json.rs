@@ -6,13 +6,14 @@ mod options;
 
 use std::time::Duration;
 
+use mcp_tool::FailureKind;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 use serde_json::{Map, Value, json};
 
 use crate::{
     caller::ConversationId,
     events::{Counters, Event},
-    failure_names::{class_name, failure_name},
+    failure_names::class_name,
     lifecycle::{ServerState, ServerStatus},
     server::explain::Explanation,
     tools::publish::Quarantined,
@@ -74,7 +75,7 @@ fn event(event: &Event) -> Value {
         Event::ToolCall { tool, call } => json!({"tool": **tool, "call": call}),
         Event::ToolResult { tool, call, is_error, failure, took } => {
             json!({"tool": **tool, "call": call, "isError": is_error,
-                "failure": failure.map(failure_name), "tookMs": millis(*took)})
+                "failure": failure.map(FailureKind::as_str), "tookMs": millis(*took)})
         }
         Event::ToolLoaded { tool } => json!({"tool": **tool}),
         Event::ToolSearch { results } => json!({"results": results}),
@@ -89,7 +90,7 @@ fn event(event: &Event) -> Value {
         Event::Repaired { tool, changes } => json!({"tool": **tool, "changes": changes}),
         Event::Unchecked { tool, reason } => json!({"tool": **tool, "reason": **reason}),
         Event::Retried { tool, failures } => json!({"tool": **tool, "failures": failures}),
-        Event::FailedCall { tool, kind } => json!({"tool": **tool, "failure": failure_name(*kind)}),
+        Event::FailedCall { tool, kind } => json!({"tool": **tool, "failure": kind.as_str()}),
         Event::Missed(events) => json!({"events": events}),
     };
     members["event"] = json!(event.name());

@@ -110,7 +110,7 @@ pub mod tool {
         TraceParentError,
     };
 
-    pub use crate::tools::{name::NameScheme, schema::provider_safe};
+    pub use crate::tools::name::NameScheme;
 }
 
 #[cfg(doctest)]

@@ -111,6 +111,8 @@ pub(crate) struct Lifecycle {
     wants_login: bool,
     /// Connected, or connected on request, since it was last idle: calls do not wait for it.
     again: bool,
+    /// When a lost session was last replaced without a delay.
+    replaced: Option<Instant>,
     random: u64,
 }
 
@@ -118,8 +120,19 @@ impl Lifecycle {
     pub(crate) fn new(rules: Rules, enabled: bool, random: u64) -> Self {
         let phase = if enabled { Phase::Idle } else { Phase::Disabled };
         let (failures, busy, connection) = (0, 0, 0);
-        let (class, wants_login, again) = (None, false, false);
-        Self { rules, phase, failures, busy, class, connection, wants_login, again, random }
+        let (class, wants_login, again, replaced) = (None, false, false, None);
+        Self {
+            rules,
+            phase,
+            failures,
+            busy,
+            class,
+            connection,
+            wants_login,
+            again,
+            replaced,
+            random,
+        }
     }
 
     /// Starts in `NeedsAuth`, because an earlier process found that the server needs a login.
@@ -153,7 +166,13 @@ impl Lifecycle {
                 None
             }
             Fact::Reconnect | Fact::LoggedIn => {
-                self.again = fact == Fact::Reconnect && self.phase != Phase::Idle;
+                // Calls wait only for a server at rest, and for one that waited for this login.
+                self.again = match self.phase {
+                    Phase::Idle => false,
+                    Phase::NeedsAuth => fact == Fact::Reconnect,
+                    Phase::Opening => self.again || fact == Fact::Reconnect,
+                    _ => true,
+                };
                 self.failures = 0;
                 let close = self.leave(Phase::Opening);
                 // The driver closes the current connection and then opens a new one: `Close` implies both.
@@ -177,6 +196,13 @@ impl Lifecycle {
                 None
             }
             Fact::OpenFailed { class, retry_after } => self.failed(class, retry_after, now),
+            // The link noticed a lost session before any call did.
+            Fact::Closed { class: ErrorClass::Session }
+                if self.is_open() && self.may_replace(now) =>
+            {
+                self.replaced = Some(now);
+                Some(self.open())
+            }
             Fact::Closed { class } if self.is_open() => self.failed(class, None, now),
             Fact::SessionLost { connection } if self.is_open() && connection == self.connection => {
                 // A lost session is not a failure; the client only has to initialize again.
@@ -307,6 +333,13 @@ impl Lifecycle {
     /// Whether a login would help although the server is connected.
     pub(crate) fn wants_login(&self) -> bool {
         self.wants_login && self.is_open()
+    }
+
+    /// Whether a session that the link lost may be replaced without a delay. A server that ends every session at once is
+    /// reconnected on the backoff schedule.
+    fn may_replace(&self, now: Instant) -> bool {
+        let pause = self.rules.backoff.delay(1).unwrap_or_default();
+        self.replaced.is_none_or(|at| now.saturating_duration_since(at) > pause)
     }
 
     fn is_open(&self) -> bool {

@@ -4,6 +4,7 @@ mod setters;
 
 use std::{env, fmt, path::PathBuf, sync::Arc, time::Duration};
 
+use mcp_audit::Auditor;
 use mcp_client::{ClientOptions, Handler, types::events::Decline};
 use mcp_config::ServerConfig;
 
@@ -113,7 +114,8 @@ pub struct BridgeOptions {
     pub policy: Arc<dyn Policy>,
     /// Asks the user. Default: [`DenyAll`].
     pub approver: Arc<dyn Approver>,
-    /// The user's permanent approvals. Default: in memory.
+    /// The user's permanent approvals. Default: in memory. A host with a project loads them with
+    /// [`ToolApprovals::load_for`].
     pub approvals: Arc<ToolApprovals>,
     /// Whether the user is asked about a tool with a definition that differs from the first one seen, even if its
     /// server is trusted or a rule allows it. Default no: only an [event](crate::Event::DefinitionChanged) is sent.
@@ -122,6 +124,9 @@ pub struct BridgeOptions {
     pub write_patterns: Vec<String>,
     /// Hooks that run before and after every call, in order.
     pub hooks: Vec<Arc<dyn Hook>>,
+    /// Receives a record of every call, use of a resource, prompt or login, decision, approval, and of each start and end of
+    /// a server. Unlike events, no record is dropped. Default: none.
+    pub audit: Option<Arc<dyn Auditor>>,
     /// Whether tools are removed from the prompt when there are too many. Default yes.
     pub tool_search: bool,
     /// The maximum number of tools in the prompt before search is used. Default 20.
@@ -176,6 +181,7 @@ impl Default for BridgeOptions {
             ask_on_change: false,
             write_patterns: Vec::new(),
             hooks: Vec::new(),
+            audit: None,
             tool_search: true,
             search_threshold: 20,
             token_budget: None,

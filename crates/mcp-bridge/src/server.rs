@@ -19,9 +19,10 @@ use std::{
         Arc, Mutex, MutexGuard, Weak,
         atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering},
     },
-    time::Duration,
+    time::{Duration, SystemTime},
 };
 
+use mcp_audit::{Kind, Record};
 use mcp_client::{CallError, Client, Delivery, ServerProfile, types::Prompt};
 use mcp_config::ServerConfig;
 use mcp_tool::CallContext;
@@ -44,6 +45,7 @@ use crate::{
     lifecycle::{Fact, Lifecycle, Rules, ServerState, ServerStatus},
     sync::lock,
     tools::{publish::Quarantined, registry::Registered, scope::Entry},
+    trace::Endpoint,
     trust::Binding,
 };
 
@@ -59,6 +61,7 @@ pub(crate) struct Server {
     /// Identifies the server in approvals and catalogues.
     pub(crate) binding: Arc<Binding>,
     pub(crate) router: Arc<Router>,
+    endpoint: Endpoint,
     hub: Weak<Hub>,
     starts: Arc<Starts>,
     /// Held by the running process of this server, so that there is at most one.
@@ -214,6 +217,7 @@ impl Server {
             trusted: config.trust,
             binding: Arc::new(binding),
             router: Arc::new(Router::new(&name, config.trust, options)),
+            endpoint: Endpoint::of(&config),
             name,
             hub: Arc::downgrade(hub),
             starts,
@@ -273,10 +277,12 @@ impl Server {
         self.connection().map(|(client, _)| client)
     }
 
-    /// The open connection and its number.
+    /// The open connection and its number. A connection whose session a call reported as lost is not open, even if the
+    /// supervisor has not closed it yet.
     fn connection(&self) -> Option<(Client, u64)> {
         let live = self.live();
-        let client = live.client.clone().filter(|client| !client.is_closed())?;
+        let is_lost = live.connection <= self.lost.load(Ordering::Acquire);
+        let client = live.client.clone().filter(|client| !is_lost && !client.is_closed())?;
         Some((client, live.connection))
     }
 
@@ -304,6 +310,12 @@ impl Server {
         };
         if is_news && self.facts.try_send(fact).is_err() {
             self.wanted.store(false, Ordering::Release);
+            // Without the supervisor's reaction the connection would stay lost for good. The next call reports it again.
+            if let Fact::SessionLost { connection } = fact {
+                let before = connection.saturating_sub(1);
+                let (set, order) = (Ordering::AcqRel, Ordering::Relaxed);
+                let _ = self.lost.compare_exchange(connection, before, set, order);
+            }
         }
     }
 
@@ -338,15 +350,40 @@ impl Server {
     }
 
     /// Waits until the server is neither starting nor about to start. Returns `None` after `limit`.
-    pub(crate) async fn settled(&self, limit: Duration, retries_too: bool) -> Option<()> {
+    pub(crate) async fn settled(&self, limit: Duration) -> Option<()> {
         let mut state = self.state.subscribe();
         let is_settled = |status: &ServerStatus| match status.state {
-            ServerState::Waiting { .. } | ServerState::Failed { next_try: Some(_) } => !retries_too,
-            ServerState::Connecting { attempt } => !retries_too && attempt > 1,
+            ServerState::Connecting { attempt } => attempt > 1,
             state => !state.is_idle(),
         };
         let settled = state.wait_for(is_settled);
         tokio::time::timeout(limit, settled).await.ok()?.ok().map(drop)
+    }
+
+    /// Waits for an open connection, also through failed attempts. Returns `None` after `limit`, or if no further
+    /// attempt will be made.
+    async fn connected(&self, limit: Duration) -> Option<(Client, u64)> {
+        let mut state = self.state.subscribe();
+        let connected = async {
+            loop {
+                // Read the state before the connection, so that a connection opened in between is not missed.
+                let now = state.borrow_and_update().state;
+                if let Some(ready) = self.connection() {
+                    return Some(ready);
+                }
+                match now {
+                    _ if self.is_stopped_for_good() => return None,
+                    ServerState::Disabled
+                    | ServerState::NeedsLogin
+                    | ServerState::Failed { next_try: None } => return None,
+                    ServerState::Idle => self.tell(Fact::Wanted),
+                    // A connection that has just ended still counts as connected until the supervisor has noticed.
+                    _ => {}
+                }
+                state.changed().await.ok()?;
+            }
+        };
+        tokio::time::timeout(limit, connected).await.ok().flatten()
     }
 
     /// Stops the supervisor for good and drops its connection.
@@ -372,8 +409,18 @@ impl Server {
         let client = self.live().client.take();
         self.abort();
         if let Some(client) = client {
+            self.record(Kind::ServerStop);
             client.close().await;
         }
+    }
+
+    /// Records the start or the end of a connection.
+    fn record(&self, kind: Kind) {
+        let Some(hub) = self.hub.upgrade() else { return };
+        let fingerprint = &*self.binding.key;
+        hub.bus.audit(|| {
+            Record::new(kind, SystemTime::now()).with_server(&self.name, Some(fingerprint))
+        });
     }
 
     pub(crate) fn show(&self, life: &Lifecycle) {

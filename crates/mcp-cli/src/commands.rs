@@ -2,6 +2,7 @@
 
 mod add;
 mod approve;
+mod audit;
 mod auth;
 mod call;
 mod connect;
@@ -127,6 +128,7 @@ const COMMANDS: &[(Describe, Run)] = &[
     (auth::login_command, |app, matches| Box::pin(auth::login(app, matches))),
     (auth::logout_command, |app, matches| Box::pin(auth::logout(app, matches))),
     (auth::auth_command, |app, _| Box::pin(auth::status(app))),
+    (audit::command, |app, matches| Box::pin(audit::run(app, matches))),
     (secret::command, |app, matches| Box::pin(secret::run(app, matches))),
     (doctor::command, |app, matches| Box::pin(doctor::run(app, matches))),
     (serve::command, |app, matches| Box::pin(serve::run(app, matches))),

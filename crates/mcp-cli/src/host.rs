@@ -2,6 +2,7 @@
 
 pub(crate) mod adhoc;
 pub(crate) mod app;
+pub(crate) mod audit;
 pub(crate) mod background;
 pub(crate) mod config;
 mod connect;

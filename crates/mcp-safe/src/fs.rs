@@ -2,7 +2,7 @@
 //!
 //! - [`create_folder`], [`private_folder`]: folders of mode 0700, regardless of the umask;
 //! - [`create`]: a new file of mode 0600; [`replace`]: replaces a file; [`Draft`]: replaces a file in two steps, and
-//!   with [`Draft::keeping`] keeps the owner and mode of the user's file;
+//!   with [`Draft::keeping`] keeps the owner and mode of the user's file; [`open_private`]: a log or lock file;
 //! - [`read`] and [`read_private`]: regular files of limited size, the second with a check of owner and mode;
 //! - [`Lock`]: exclusion between processes; [`find_program`]: the file that a command starts.
 //!
@@ -11,6 +11,7 @@
 mod draft;
 mod folder;
 mod lock;
+mod open;
 #[cfg(unix)]
 mod owner;
 mod program;
@@ -19,5 +20,6 @@ mod read;
 pub use draft::{Draft, create, follow, replace};
 pub use folder::{create_folder, private_folder};
 pub use lock::Lock;
+pub use open::open_private;
 pub use program::{find_program, is_program};
 pub use read::{read, read_private};

@@ -58,6 +58,7 @@ pub(crate) struct About {
     pub(crate) wants_progress: bool,
     pub(crate) trace_parent: Option<TraceParent>,
     pub(crate) trace_state: Option<String>,
+    pub(crate) client_info: Option<RawJson>,
     /// Keys of `_meta` that the protocol does not define.
     pub(crate) meta: Vec<(String, RawJson)>,
     /// Responses that came with the request, by key.
@@ -91,6 +92,11 @@ impl Call {
     /// The capabilities that the client declared.
     pub fn capabilities(&self) -> &ClientCapabilities {
         &self.0.about.capabilities
+    }
+
+    /// The `clientInfo` of the client: an object with its name and version, as it gave them.
+    pub fn client_info(&self) -> Option<&RawJson> {
+        self.0.about.client_info.as_ref()
     }
 
     /// Whether the client asked for progress notifications.

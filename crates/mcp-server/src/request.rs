@@ -16,6 +16,8 @@ pub(crate) struct Meta {
     pub(crate) capabilities: Option<RawJson>,
     pub(crate) log_level: Option<LogLevel>,
     pub(crate) progress_token: Option<RawJson>,
+    /// The name and version of the client, as it gave them.
+    pub(crate) client_info: Option<RawJson>,
     pub(crate) trace_parent: Option<TraceParent>,
     pub(crate) trace_state: Option<String>,
     /// Keys that the protocol does not define.
@@ -33,6 +35,7 @@ impl Meta {
                     meta.capabilities = Some(value).filter(RawJson::is_object);
                 }
                 "logLevel" => meta.log_level = text().as_deref().and_then(LogLevel::parse),
+                "clientInfo" => meta.client_info = Some(value.detached()),
                 "progressToken" => meta.progress_token = Some(value.detached()),
                 "tracestate" => meta.trace_state = text(),
                 "traceparent" => meta.trace_parent = text().and_then(|text| text.parse().ok()),

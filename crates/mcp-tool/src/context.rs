@@ -39,6 +39,9 @@ pub struct CallContext {
     /// Members for the request's `_meta`: an object, passed on to the server. Served tools find here the
     /// members of the client's `_meta` that the protocol does not define. Default: none.
     pub meta: Option<RawJson>,
+    /// The `clientInfo` of the program that makes the call, for logs: an object with its name and version, as it gave them.
+    /// Default: none. Not sent to the server.
+    pub client_info: Option<RawJson>,
     /// Skips validation against the tool's schemas, and sends the arguments unchanged. Default: false.
     pub no_validate: bool,
     /// Handles the server's requests during this call. Default: the conversation's handler, then the bridge's.
@@ -120,6 +123,13 @@ impl CallContext {
     #[must_use]
     pub fn with_owner(mut self, owner: Arc<dyn Handler>) -> Self {
         self.owner = Some(owner);
+        self
+    }
+
+    /// Sets the `clientInfo` of the program that makes the call.
+    #[must_use]
+    pub fn with_client_info(mut self, info: RawJson) -> Self {
+        self.client_info = Some(info);
         self
     }
 

@@ -44,6 +44,23 @@ pub struct Failure {
     pub missing: Option<RawJson>,
 }
 
+impl Failure {
+    /// The name of a delivery in JSON and logs, such as `not_sent`.
+    ///
+    /// ```
+    /// use mcp_tool::{Delivery, Failure};
+    ///
+    /// assert_eq!(Failure::delivery_name(Delivery::NotSent), "not_sent");
+    /// ```
+    pub fn delivery_name(delivery: Delivery) -> &'static str {
+        match delivery {
+            Delivery::NotSent => "not_sent",
+            Delivery::Unknown => "unknown",
+            Delivery::Executed => "executed",
+        }
+    }
+}
+
 /// The kind of a failure outside of the tool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]

@@ -11,7 +11,6 @@ use crate::{
     outcome::{Failure, FailureKind, Note, ToolOutcome},
     tool::{Hints, ToolSpec},
 };
-use mcp_jsonrpc::Delivery;
 
 /// Writes a member unless it is `None`.
 fn optional<M: SerializeMap, T: Serialize>(
@@ -106,12 +105,7 @@ impl Serialize for Failure {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
         map.serialize_entry("kind", &self.kind)?;
-        let delivery = match self.delivery {
-            Delivery::NotSent => "not_sent",
-            Delivery::Unknown => "unknown",
-            Delivery::Executed => "executed",
-        };
-        map.serialize_entry("delivery", delivery)?;
+        map.serialize_entry("delivery", Failure::delivery_name(self.delivery))?;
         optional(&mut map, "missing", self.missing.as_ref())?;
         map.end()
     }
@@ -162,7 +156,7 @@ impl Serialize for Note {
 mod tests {
     use std::time::Duration;
 
-    use mcp_jsonrpc::RawJson;
+    use mcp_jsonrpc::{Delivery, RawJson};
     use mcp_types::CallToolResult;
 
     use super::*;

@@ -1,9 +1,9 @@
 //! Eight stdio servers that are killed, changed, stopped when idle and dropped.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use mcp_bridge::{
-    Bridge, CallContext, FailureKind, RawJson, ServerConfig, ServerState, tool::Delivery,
+    Bridge, CallContext, Event, FailureKind, RawJson, ServerConfig, ServerState, tool::Delivery,
 };
 use mcp_config::{Stdio, Transport};
 use nix::{
@@ -68,6 +68,47 @@ async fn killed_server_fails_its_call_and_seven_others_keep_working() {
     for pid in pids {
         gone(pid).await;
     }
+}
+
+#[tokio::test]
+async fn http_server_killed_without_a_call_is_disconnected_and_retried_with_backoff() {
+    let mut program = tokio::process::Command::new(env!("CARGO_BIN_EXE_tool-server"));
+    program.arg("--http");
+    let (mut process, url) = mcp_tests::listening::script(program).await.unwrap();
+    let mut options = options();
+    options.ping_remote_every = Some(Duration::from_millis(50));
+    options.backoff.delays = [100, 200, 400].map(Duration::from_millis).to_vec();
+    options.backoff.jitter = 0.0;
+    let bridge = Bridge::new(options);
+    let remote = Transport::Http(mcp_config::Remote::new(url.as_str()));
+    let mut server = ServerConfig::new("srv".parse().unwrap(), remote);
+    server.trust = true;
+    bridge.add_server_as_written(server);
+    mcp_tests::soon("the start", bridge.start()).await;
+    let turn = bridge.snapshot();
+    assert_eq!(turn.tools().len(), 4);
+    let mut events = bridge.events();
+    process.kill().await.unwrap();
+
+    let (mut names, mut attempts) = (Vec::new(), Vec::new());
+    let retrying = async {
+        while attempts.len() < 3 {
+            let event = events.next().await.unwrap();
+            names.push(event.name());
+            if let Event::ServerConnecting { attempt, .. } = event {
+                attempts.push((attempt, Instant::now()));
+            }
+        }
+    };
+    mcp_tests::soon("three attempts", retrying).await;
+    assert_eq!(names.iter().filter(|name| **name == "server.disconnected").count(), 1, "{names:?}");
+    let gaps: Vec<_> = attempts.windows(2).map(|two| two[1].1 - two[0].1).collect();
+    assert!(gaps[0] >= Duration::from_millis(190), "{gaps:?}");
+    assert!(gaps[1] >= Duration::from_millis(390), "{gaps:?}");
+    assert_eq!(attempts.iter().map(|(attempt, _)| *attempt).collect::<Vec<_>>(), [2, 3, 4]);
+    assert!(bridge.snapshot().tools().is_empty(), "gone from the next turn");
+    let late = turn.call("mcp__srv__echo", RawJson::empty_object(), CallContext::default()).await;
+    assert_eq!(late.text_content(), "mcp server srv is unavailable");
 }
 
 #[tokio::test]

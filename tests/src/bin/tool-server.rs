@@ -1,6 +1,8 @@
-//! A server built on [`ToolServer`] that echoes, waits, reports its pid, and adds a tool.
+//! A server built on [`ToolServer`] that echoes, waits, reports its pid, and adds a tool. With `--http` it listens on a
+//! port and prints its URL.
 
 use std::{
+    io::Write as _,
     sync::{
         Arc, OnceLock,
         atomic::{AtomicUsize, Ordering},
@@ -12,7 +14,7 @@ use mcp_bridge::{
     CallContext, RawJson, Tool, ToolOutcome, ToolSpec,
     tool::{BoxFuture, Hints},
 };
-use mcp_server::{ServeOptions, ToolServer};
+use mcp_server::{ServeOptions, ToolServer, http::HttpServeOptions};
 
 static GROWN: AtomicUsize = AtomicUsize::new(0);
 static SERVER: OnceLock<ToolServer> = OnceLock::new();
@@ -75,5 +77,10 @@ fn main() -> std::process::ExitCode {
 async fn serve() -> std::io::Result<()> {
     let server = ToolServer::of(ServeOptions::new("tool-server", "1"), tools);
     let _ = SERVER.set(server.clone());
-    server.serve_stdio().await
+    if !std::env::args().any(|argument| argument == "--http") {
+        return server.serve_stdio().await;
+    }
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await?;
+    writeln!(std::io::stdout(), "http://{}/mcp", listener.local_addr()?)?;
+    server.http(HttpServeOptions::default()).serve(listener).await
 }

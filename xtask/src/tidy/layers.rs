@@ -25,6 +25,8 @@ const LAYERS: &[(&str, May)] = &[
     ("mcp-providers", May::Only(&["mcp-skip", "mcp-safe", "mcp-jsonrpc", "mcp-types", "mcp-tool"])),
     // Restricts a process, and knows neither servers nor the protocol.
     ("mcp-sandbox", May::Only(&["mcp-skip", "mcp-safe"])),
+    // Writes what hosts tell it; knows neither servers nor the protocol.
+    ("mcp-audit", May::Only(&["mcp-safe"])),
     // Of mcp-sandbox only the profiles, which entries contain.
     ("mcp-config", May::Only(&["mcp-skip", "mcp-safe", "mcp-sandbox"])),
     ("mcp-search", May::Only(&["mcp-safe"])),

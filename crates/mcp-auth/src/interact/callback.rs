@@ -44,9 +44,12 @@ impl Expected {
     /// error is not reported.
     pub(crate) fn code(&self, redirected: &str) -> Result<Secret, LoginError> {
         let response = AuthorizationResponse::read(redirected).ok_or(LoginError::WrongState)?;
+        // https://www.rfc-editor.org/rfc/rfc6749#section-10.12
         if !same(response.state.as_deref().unwrap_or_default(), self.state.expose()) {
             return Err(LoginError::WrongState);
         }
+        // A code from another server must not reach the token endpoint of this one, which would learn it:
+        // https://www.rfc-editor.org/rfc/rfc9207#section-1
         match &response.iss {
             Some(iss) if !self.issuer.matches(iss) => return Err(LoginError::WrongIssuer),
             None if self.needs_iss => return Err(LoginError::WrongIssuer),
@@ -75,6 +78,7 @@ impl AuthorizationResponse {
         for (name, value) in url.query_pairs() {
             let value = value.into_owned();
             let field = match &*name {
+                // Wrapped at once, so that no copy outlives the response.
                 "code" if response.code.is_none() => {
                     response.code = Some(Secret::new(value));
                     continue;

@@ -151,6 +151,7 @@ impl Redirect for Listening {
     fn visit(self: Box<Self>, visit: Visit<'_>) -> BoxFuture<'_, Result<Secret, InteractError>> {
         Box::pin(async move {
             let opened = (self.with.open)(visit.url).map_err(InteractError::Browser);
+            // With a message handler, the user can open the page without our help.
             match &self.with.tell {
                 Some(tell) => tell(Shown::Page(visit.url)),
                 None => opened?,
@@ -217,6 +218,7 @@ async fn serve(
     let verdict = visit.judge(&redirected);
     let (status, text) = describe(&verdict);
     respond(&mut stream, status, &text).await;
+    // Another tab may have an old login page, so a response to it does not end this login.
     (!matches!(verdict, Verdict::NotOurs)).then_some(redirected)
 }
 
@@ -225,6 +227,7 @@ async fn read_head(mut stream: TcpStream) -> Option<(TcpStream, String)> {
     let mut chunk = [0; 2048];
     while !bytes.windows(4).any(|end| end == b"\r\n\r\n") {
         let read = stream.read(&mut chunk).await.ok()?;
+        // Any program on this machine can connect, so the size has a limit, and the caller sets one for the time.
         if read == 0 || bytes.len() + read > LONGEST_REQUEST {
             return None;
         }
@@ -238,6 +241,7 @@ pub(crate) fn target<'a>(head: &'a str, path: &str) -> Option<&'a str> {
     let mut words = head.lines().next()?.split(' ');
     let (method, target) = (words.next()?, words.next()?);
     let is_ours = target.split('?').next()? == path;
+    // A browser follows a redirect with GET. Forms of other pages are not a response.
     (method == "GET" && is_ours).then_some(target)
 }
 
@@ -292,6 +296,7 @@ fn escape(text: &str) -> String {
 }
 
 async fn respond(stream: &mut TcpStream, status: u16, page: &str) {
+    // The URL of the page contains the code: it is not cached, not sent on as a referrer, and no script can read it.
     let reason = if status == 200 { "OK" } else { "Error" };
     let response = format!(
         "HTTP/1.1 {status} {reason}\r\ncontent-type: text/html; charset=utf-8\r\n\

@@ -104,6 +104,8 @@ impl Client {
                 Self::with_secret(id, source.read().await?, method)
             }
             ClientProof::Key(key) => {
+                // Fail before the request: a server rejects an unsupported algorithm with `invalid_client`, which does
+                // not name the cause.
                 let algs = &server.signing_algs;
                 if !algs.is_empty() && !algs.iter().any(|alg| alg == key.algorithm()) {
                     return Err(LoginError::NotOffered(
@@ -134,12 +136,14 @@ impl Client {
                 form.add("client_secret", secret.expose());
             }
             (AuthMethod::PrivateKey, _, Some(key)) => {
-                // The audience is the issuer, not the token endpoint.
+                // The audience is the issuer. A URL from hostile metadata could be that of an honest server.
+                // https://datatracker.ietf.org/doc/html/draft-ietf-oauth-rfc7523bis
                 let assertion = client_assertion(key, &self.id, issuer, unix_now())?;
                 let kind = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer";
                 form.add("client_assertion_type", kind);
                 form.add("client_assertion", assertion.expose());
             }
+            // Public clients send their id: https://www.rfc-editor.org/rfc/rfc6749#section-3.2.1
             _ => form.add("client_id", &self.id),
         }
         Ok(None)

@@ -106,6 +106,7 @@ impl Context {
         grant: &'static str,
     ) -> Result<Client, LoginError> {
         let (options, server) = (&self.options, &plan.found.server);
+        // In the order of https://modelcontextprotocol.io/specification/2025-11-25/basic/authorization#client-registration-approaches
         if let Some(given) = &options.client {
             return Client::pre_registered(given, server).await;
         }
@@ -123,6 +124,8 @@ impl Context {
 
     /// Deletes the stored registration if `error` says that the server does not know the client.
     pub(crate) async fn forget_unknown_client(&self, error: LoginError, plan: &Plan) -> LoginError {
+        // Servers delete registrations without notice, and then reject the id with one of these errors:
+        // https://www.rfc-editor.org/rfc/rfc6749#section-5.2
         if let LoginError::Refused { refusal, .. } = &error
             && matches!(refusal.code.as_str(), "invalid_client" | "unauthorized_client")
         {
@@ -164,6 +167,7 @@ impl Context {
         form: Form,
         asking: &'static str,
     ) -> Result<TokenResponse, LoginError> {
+        // A copy, because the lock must not be held while the request is under way.
         let mut nonces = self.session().nonces.clone();
         let response = endpoint.request(form, &mut nonces, asking).await;
         self.session().nonces.merge(nonces);

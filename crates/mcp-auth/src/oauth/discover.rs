@@ -55,10 +55,12 @@ async fn discover_all(
     match wanted {
         // A configured resource replaces the one that the server names.
         Some(wanted) => wanted.clone_into(&mut resource.resource),
+        // https://www.rfc-editor.org/rfc/rfc9728#section-3.3
         None if is_about(&resource.resource, endpoint) => {}
         None => return Err(LoginError::ResourceMismatch),
     }
     let mut last = LoginError::NoAuthorizationServer;
+    // Clients choose among the servers (https://www.rfc-editor.org/rfc/rfc9728#section-7.6). A hostile list costs four requests.
     for issuer in resource.authorization_servers.iter().take(4) {
         match server_metadata(fetch, issuer).await {
             Ok(server) => {

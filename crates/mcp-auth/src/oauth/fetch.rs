@@ -10,8 +10,11 @@ use crate::{
     http::{HttpClient, HttpError, HttpRequest, HttpResponse},
 };
 
-/// The redirects followed for one document. Token requests follow none.
+/// The redirects followed for one document. Token requests follow none, because they contain secrets.
 const MOST_REDIRECTS: usize = 3;
+/// The revision whose authorization rules this crate follows. Requests for metadata name it, because revision 2025-03-26
+/// lets servers respond by it: <https://modelcontextprotocol.io/specification/2025-03-26/basic/authorization>.
+const PROTOCOL_VERSION: &str = "2025-11-25";
 
 #[derive(Clone, Debug)]
 pub(crate) struct Fetch {
@@ -75,7 +78,7 @@ impl Fetch {
             let request = self
                 .request("GET", &url)
                 .header("accept", "application/json")
-                .header("mcp-protocol-version", "2025-11-25");
+                .header("mcp-protocol-version", PROTOCOL_VERSION);
             let response = self.send(request, asking).await?;
             match response.status {
                 200 => return Ok(Document::Found(response.body)),

@@ -29,6 +29,7 @@ impl Form {
         }
     }
 
+    /// Encodes the form: <https://www.rfc-editor.org/rfc/rfc6749#appendix-B>.
     pub(crate) fn encode(&self) -> Secret {
         let mut encoder = url::form_urlencoded::Serializer::new(String::new());
         for (name, value) in &self.0 {

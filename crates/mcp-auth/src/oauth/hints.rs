@@ -14,8 +14,11 @@ impl Hints {
     pub(crate) fn of(challenge: &Challenge) -> Self {
         let offers = |name| challenge.schemes.iter().any(|scheme| scheme.is(name));
         Self {
+            // https://www.rfc-editor.org/rfc/rfc9728#section-5.1
             resource_metadata: challenge.param("resource_metadata").map(str::to_owned),
+            // https://www.rfc-editor.org/rfc/rfc6750#section-3
             scope: challenge.param("scope").map(str::to_owned),
+            // https://www.rfc-editor.org/rfc/rfc9449#section-7.1
             wants_dpop: offers("dpop"),
         }
     }

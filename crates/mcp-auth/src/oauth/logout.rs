@@ -43,6 +43,7 @@ pub(super) async fn logout(context: &Context) -> Result<Logout, LoginError> {
     let (fetch, issuer, client) = (&context.fetch, &login.issuer, &login.client);
     let endpoint = FormEndpoint { fetch, url, issuer, client };
     // The refresh token first: most servers then revoke all tokens issued for it.
+    // https://www.rfc-editor.org/rfc/rfc7009#section-2.1
     let is_revoked = revoke(endpoint, &login.refresh, "refresh_token").await;
     if let Some(held) = held {
         revoke(endpoint, held.access(), "access_token").await;

@@ -23,6 +23,7 @@ impl ResourceMetadata {
         let document = object(body).ok_or(bad("it is not a JSON object"))?;
         let resource = text(&document, "resource").ok_or(bad("it has no `resource`"))?;
         let authorization_servers = list(&document, "authorization_servers").unwrap_or_default();
+        // Optional in general, but required by MCP: https://modelcontextprotocol.io/specification/2025-11-25/basic/authorization#authorization-server-location
         if authorization_servers.is_empty() {
             return Err(bad("it does not name an authorization server"));
         }
@@ -43,12 +44,16 @@ pub(crate) struct ServerMetadata {
     pub(crate) device_authorization_endpoint: Option<String>,
     pub(crate) revocation_endpoint: Option<String>,
     pub(crate) scopes_supported: Vec<String>,
+    /// <https://www.rfc-editor.org/rfc/rfc8414#section-2>
     pub(crate) code_challenge_methods: Option<Vec<String>>,
     pub(crate) auth_methods: Option<Vec<String>>,
     pub(crate) signing_algs: Vec<String>,
     pub(crate) grant_types: Option<Vec<String>>,
+    /// <https://modelcontextprotocol.io/specification/2025-11-25/basic/authorization#client-id-metadata-documents>
     pub(crate) takes_client_id_documents: bool,
+    /// <https://www.rfc-editor.org/rfc/rfc9207#section-3>
     pub(crate) sends_iss: bool,
+    /// <https://www.rfc-editor.org/rfc/rfc9449#section-5.1>
     pub(crate) dpop_algs: Vec<String>,
 }
 
@@ -91,7 +96,8 @@ impl ServerMetadata {
         }
     }
 
-    /// Whether PKCE with S256 is listed. A server without a list does not support it.
+    /// Whether PKCE with S256 is listed. A server without a list does not support it, and must not be used:
+    /// <https://modelcontextprotocol.io/specification/2025-11-25/basic/authorization#authorization-code-protection>.
     pub(crate) fn offers_pkce(&self) -> bool {
         self.code_challenge_methods.iter().flatten().any(|method| method == "S256")
     }

@@ -65,6 +65,7 @@ impl Plan {
             server: &found.server.scopes_supported,
             wants_refresh: options.grant.is_interactive(),
         });
+        // The only algorithm of our keys. Servers list theirs: https://www.rfc-editor.org/rfc/rfc9449#section-5.1
         let offers = found.server.dpop_algs.iter().any(|alg| alg == "ES256");
         let is_bound = match options.dpop {
             Dpop::Never => false,

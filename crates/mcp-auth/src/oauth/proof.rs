@@ -2,3 +2,4 @@
 
 pub(crate) mod dpop;
 pub(crate) mod jwt;
+mod key_pair;

@@ -36,6 +36,7 @@ pub(crate) async fn register(
     registrar: &str,
     applicant: &Applicant<'_>,
 ) -> Result<Client, LoginError> {
+    // Without the endpoint, the user must register a client by hand: https://www.rfc-editor.org/rfc/rfc8414#section-2
     let endpoint = server.registration_endpoint.as_deref().ok_or(LoginError::NoClientId)?;
     let key = stored_under(registrar);
     if let Some(client) = stored(vault, &key, applicant).await {
@@ -76,11 +77,12 @@ fn stored_under(registrar: &str) -> Key {
 async fn stored(vault: &Vault, key: &Key, applicant: &Applicant<'_>) -> Option<Client> {
     let record = vault.store().get(key).await.ok()??;
     let record = object(record.expose().as_bytes())?;
+    // Servers compare redirect URLs as strings: https://www.rfc-editor.org/rfc/rfc6749#section-3.1.2.3
     let is_same = record["redirect"].as_str() == applicant.redirect_uri;
     is_same.then(|| Client::from_json(&record["client"])).flatten()
 }
 
-/// Prefers `none`, because a native client cannot keep a secret.
+/// Prefers `none`, because a native client cannot keep a secret: <https://www.rfc-editor.org/rfc/rfc8252#section-8.5>.
 fn wanted(server: &ServerMetadata) -> AuthMethod {
     let lists = |method: AuthMethod| server.lists_auth(method.name());
     match lists(AuthMethod::None) {
@@ -92,7 +94,8 @@ fn wanted(server: &ServerMetadata) -> AuthMethod {
 fn request(applicant: &Applicant<'_>, method: AuthMethod) -> Value {
     let mut body = json!({
         "client_name": applicant.name,
-        // Without it a server assumes a web application, which may not use localhost.
+        // Without it a server assumes a web application, which may not use localhost:
+        // https://openid.net/specs/openid-connect-registration-1_0.html#ClientMetadata
         "application_type": "native",
         "grant_types": [applicant.grant, "refresh_token"],
         "token_endpoint_auth_method": method.name(),
@@ -110,6 +113,7 @@ fn request(applicant: &Applicant<'_>, method: AuthMethod) -> Value {
 fn read(response: &HttpResponse) -> Result<Value, LoginError> {
     let document = object(&response.body);
     match response.status {
+        // The status is 201 (https://www.rfc-editor.org/rfc/rfc7591#section-3.2.1), but some servers respond with 200.
         200..=299 => document
             .ok_or(LoginError::BadDocument { what: ASKING, why: "the response is not JSON" }),
         status => {

@@ -191,6 +191,7 @@ impl Session {
             Err(error) => Step::Fail(error),
             Ok(wider) => Step::Obtain(Refused {
                 hints: self.consent.hints.clone(),
+                // `insufficient_scope`: https://www.rfc-editor.org/rfc/rfc6750#section-3.1
                 is_forbidden: challenge.status == 403,
                 wider,
             }),
@@ -217,6 +218,7 @@ impl Session {
 
     /// Whether only the nonce of a request was rejected. Its token is valid, so a login would not help.
     fn lacks_nonce(&self, challenge: &Challenge, now: Instant) -> bool {
+        // https://www.rfc-editor.org/rfc/rfc9449#section-9
         challenge.param("error") == Some("use_dpop_nonce")
             && self.held().is_some_and(|held| held.is_bound() && held.is_alive(now))
     }

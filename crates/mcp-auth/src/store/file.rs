@@ -77,6 +77,7 @@ impl SecretStore for FileStore {
         }
         Box::pin(off_thread(move || {
             inner.change(|entries| {
+                // An unchanged secret is not written again, because every write waits for the disk.
                 let before = entries.insert(key, secret.clone());
                 ((), before != Some(secret))
             })
@@ -86,6 +87,7 @@ impl SecretStore for FileStore {
     fn delete<'a>(&'a self, key: &'a Key) -> BoxFuture<'a, Result<bool, StoreError>> {
         let (inner, key) = (self.inner.clone(), key.clone());
         Box::pin(off_thread(move || {
+            // A lock would create the folder, and a logout without a login should leave nothing behind.
             if !inner.folder.join(NAME).exists() {
                 return Ok(false);
             }
@@ -185,6 +187,7 @@ fn load(path: &Path) -> Result<Loaded, StoreError> {
         return Ok(Loaded::Damaged);
     }
     let mut bytes = Zeroizing::new(Vec::new());
+    // `take`: the file may have grown since its size was read.
     match File::open(path).and_then(|file| file.take(LARGEST).read_to_end(&mut bytes)) {
         Ok(_) => Ok(from_text(&bytes).unwrap_or(Loaded::Damaged)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
@@ -206,6 +209,7 @@ fn from_text(bytes: &[u8]) -> Option<Loaded> {
         Value::String(text) => Some((Key::from_line(&line)?, Secret::new(text))),
         _ => None,
     };
+    // One invalid entry makes the file damaged, because a rewrite without it would lose a login silently.
     entries.into_iter().map(entry).collect::<Option<_>>().map(Loaded::Entries)
 }
 
@@ -220,6 +224,7 @@ fn to_text(entries: &Entries) -> String {
 
 fn set_aside(path: &Path) -> Result<PathBuf, StoreError> {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    // Kept rather than deleted: the user may still recover the secrets.
     let kept = path.with_extension(format!("json.damaged-{}", now.as_micros()));
     fs::rename(path, &kept).map_err(StoreError::io("move the damaged secrets file"))?;
     Ok(kept)

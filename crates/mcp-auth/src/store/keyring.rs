@@ -48,11 +48,7 @@ impl KeyringStore {
     /// The result of the first call applies for the life of the process.
     #[cfg(feature = "keyring")]
     pub async fn platform() -> Result<Self, StoreError> {
-        let open = || match keyring::Entry::store_status() {
-            Ok(()) => keyring_core::get_default_store()
-                .ok_or(StoreError::Unavailable("it could not be opened")),
-            Err(error) => Err(translate(error)),
-        };
+        let open = || super::platform::open().map_err(translate);
         Ok(Self::over(timely(PROBE_LIMIT, open).await?))
     }
 

@@ -83,6 +83,16 @@ fn secret_service_that_is_killed_causes_an_error_and_no_hang() {
     }
 }
 
+/// An update from a version that used the store of the `keyring` crate must find the existing logins.
+#[cfg(target_os = "linux")]
+#[test]
+fn items_have_the_attributes_of_the_keyring_crate() {
+    let folder = tempfile::tempdir().unwrap();
+    if let Some(output) = on_a_bus("attributes", folder.path(), UNLOCK) {
+        passed(&output);
+    }
+}
+
 #[test]
 fn file_is_used_without_a_bus() {
     let folder = tempfile::tempdir().unwrap();
@@ -111,6 +121,8 @@ async fn worker() {
         "locked" => unusable(&folder, |error| matches!(error, StoreError::Locked)).await,
         "absent" => unusable(&folder, |error| matches!(error, StoreError::Unavailable(_))).await,
         "dying" => dying().await,
+        #[cfg(target_os = "linux")]
+        "attributes" => attributes().await,
         other => panic!("no such situation: {other}"),
     }
 }
@@ -158,6 +170,42 @@ async fn unusable(folder: &Path, is_expected: impl Fn(&StoreError) -> bool) {
     let (strict, _) = open(StoreMode::Keyring, folder).await;
     let error = strict.map(|_| ()).unwrap_err();
     assert!(is_expected(&error), "{error}");
+}
+
+#[cfg(target_os = "linux")]
+async fn attributes() {
+    use std::collections::HashMap;
+
+    use secret_service::{EncryptionType, SecretService};
+
+    let line = key().to_line();
+    let wanted = HashMap::from([("service", "mcp-auth"), ("username", line.as_str())]);
+    let service = SecretService::connect(EncryptionType::Plain).await.unwrap();
+    let keyring = KeyringStore::platform().await.unwrap();
+
+    keyring.set(&key(), Secret::new("1")).await.unwrap();
+    let found = service.search_items(wanted.clone()).await.unwrap().unlocked;
+    let [item] = found.as_slice() else { panic!("{} items", found.len()) };
+    assert_eq!(item.get_label().await.unwrap(), format!("keyring:{line}@mcp-auth"));
+    assert_eq!(item.get_secret().await.unwrap(), b"1");
+    item.delete().await.unwrap();
+
+    // The other direction, twice: with two items, neither is the right one.
+    let login = service.get_default_collection().await.unwrap();
+    for (count, secret) in [(1, "old"), (2, "older")] {
+        let (secret, kind) = (secret.as_bytes(), "application/octet-stream");
+        login.create_item("x", wanted.clone(), secret, false, kind).await.unwrap();
+        match keyring.get(&key()).await {
+            Ok(read) if count == 1 => assert_eq!(read, Some(Secret::new("old"))),
+            Err(StoreError::Unavailable(why)) if count == 2 => assert!(why.contains("several")),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    // Without a display, the prompt for the password is dismissed.
+    login.lock().await.unwrap();
+    let refused = keyring.get(&key()).await;
+    assert!(matches!(refused, Err(StoreError::Locked)), "{refused:?}");
 }
 
 async fn dying() {

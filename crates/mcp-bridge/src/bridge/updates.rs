@@ -3,10 +3,14 @@
 use std::{
     collections::VecDeque,
     fmt,
+    future::poll_fn,
+    pin::Pin,
     sync::{Arc, Weak},
+    task::{Context, Poll},
     time::Duration,
 };
 
+use futures_core::{Stream, future::BoxFuture};
 use mcp_client::{CallError, Client, ServerEvent, Subscription, request::ListenFilter};
 
 use crate::{
@@ -19,7 +23,7 @@ const RETRY_DELAY: Duration = Duration::from_secs(5);
 /// How long to wait for a server of the same name after one was removed.
 const REPLACEMENT_WAIT: Duration = Duration::from_secs(2);
 
-/// A stream of changes to some resources of one server.
+/// A [`Stream`] of changes to some resources of one server.
 ///
 /// It survives reconnects by subscribing again. Changes during the gap are unknown, so after a reconnect every resource
 /// is reported as changed. While this value exists, the server is not stopped as idle.
@@ -33,9 +37,23 @@ const REPLACEMENT_WAIT: Duration = Duration::from_secs(2);
 /// # Ok(()) }
 /// ```
 pub struct ResourceUpdates {
+    server: Arc<str>,
+    uris: Arc<[String]>,
+    state: State,
+}
+
+/// The subscription, or the future that waits on it. A future that was not polled to its end is kept, so that no change is
+/// lost.
+enum State {
+    Ready(Box<Source>),
+    Waiting(BoxFuture<'static, (Option<String>, Box<Source>)>),
+    Over,
+}
+
+struct Source {
     directory: Weak<Directory>,
     server: Arc<str>,
-    uris: Vec<String>,
+    uris: Arc<[String]>,
     open: Option<Open>,
     /// Changes that are known and not yet returned.
     changed: VecDeque<String>,
@@ -55,9 +73,15 @@ impl ResourceUpdates {
     ) -> Result<Self, CallError> {
         let client = server.ready_client().await?;
         let open = listen(server, &client, &uris).await?;
-        let directory = Arc::downgrade(directory);
-        let (server, changed) = (server.name.clone(), VecDeque::new());
-        Ok(Self { directory, server, uris, open: Some(open), changed })
+        let (server, uris): (_, Arc<[String]>) = (server.name.clone(), uris.into());
+        let source = Source {
+            directory: Arc::downgrade(directory),
+            server: server.clone(),
+            uris: uris.clone(),
+            open: Some(open),
+            changed: VecDeque::new(),
+        };
+        Ok(Self { server, uris, state: State::Ready(Box::new(source)) })
     }
 
     /// Returns the next changed resource, or `None` once the server was removed or the bridge was shut down.
@@ -65,6 +89,40 @@ impl ResourceUpdates {
     /// # Cancel safety
     /// No change is lost.
     pub async fn next(&mut self) -> Option<String> {
+        poll_fn(|cx| self.poll(cx)).await
+    }
+
+    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Option<String>> {
+        let mut waiting = match std::mem::replace(&mut self.state, State::Over) {
+            State::Over => return Poll::Ready(None),
+            State::Waiting(waiting) => waiting,
+            State::Ready(mut source) => Box::pin(async move { (source.next().await, source) }),
+        };
+        match waiting.as_mut().poll(cx) {
+            Poll::Pending => {
+                self.state = State::Waiting(waiting);
+                Poll::Pending
+            }
+            Poll::Ready((uri, source)) => {
+                if uri.is_some() {
+                    self.state = State::Ready(source);
+                }
+                Poll::Ready(uri)
+            }
+        }
+    }
+}
+
+impl Stream for ResourceUpdates {
+    type Item = String;
+
+    fn poll_next(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<String>> {
+        self.get_mut().poll(cx)
+    }
+}
+
+impl Source {
+    async fn next(&mut self) -> Option<String> {
         loop {
             if let Some(uri) = self.changed.pop_front() {
                 return Some(uri);
@@ -133,7 +191,6 @@ impl fmt::Debug for ResourceUpdates {
         f.debug_struct("ResourceUpdates")
             .field("server", &self.server)
             .field("uris", &self.uris)
-            .field("open", &self.open.is_some())
             .finish_non_exhaustive()
     }
 }

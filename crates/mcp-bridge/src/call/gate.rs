@@ -1,16 +1,20 @@
 //! The gate that every tool call passes: calls to tools of servers, of the host and of the bridge.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::Arc,
+    time::{Duration, SystemTime},
+};
 
 use futures_core::future::BoxFuture;
+use mcp_audit::{Kind, Record};
 use mcp_client::{Delivery, RawJson};
-use mcp_tool::{CallContext, FailureKind, Note, Tool, ToolOutcome, ToolSpec};
+use mcp_tool::{CallContext, Cancelled, FailureKind, Note, Tool, ToolOutcome, ToolSpec};
 use serde_json::Value;
 use tokio::time::Instant;
 use tracing::Instrument;
 
 use crate::{
-    consent::Consent,
+    consent::{Consent, about},
     directory::{Directory, FailedCall},
     events::Event,
     hooks::{self, HookCall},
@@ -28,6 +32,49 @@ pub(crate) struct Gate {
     pub(crate) registered: Arc<Registered>,
     pub(crate) directory: Arc<Directory>,
     pub(crate) caller: Arc<Caller>,
+}
+
+/// What a call was made with, for its record.
+struct Given<'g> {
+    gate: &'g Gate,
+    arguments: RawJson,
+    caller: Arc<Caller>,
+    client_info: Option<RawJson>,
+    began: Instant,
+    is_recorded: bool,
+}
+
+impl Given<'_> {
+    /// Records the call, with the result as the model gets it.
+    fn record(&mut self, outcome: &ToolOutcome) {
+        self.is_recorded = true;
+        let kind = outcome.failure_kind();
+        let delivery = outcome.failure.as_ref().map_or(Delivery::Executed, |end| end.delivery);
+        let end = kind.map_or(if outcome.is_error { "error" } else { "ok" }, FailureKind::as_str);
+        let is_denied = matches!(kind, Some(FailureKind::Denied | FailureKind::Queued));
+        let (gate, result) = (self.gate, outcome.text_content());
+        gate.directory.hub.bus.audit(|| {
+            let record = Record::new(Kind::Call, SystemTime::now());
+            let (spec, server) = (gate.spec(), &gate.registered.server);
+            about(record, spec, server, &self.caller, self.client_info.as_ref())
+                .with_decision(if is_denied { "deny" } else { "allow" }, None)
+                .with_outcome(end)
+                .with_delivery(delivery_name(delivery))
+                .with_duration(self.began.elapsed())
+                .with_arguments(self.arguments.as_bytes())
+                .with_result(result.as_bytes())
+        });
+    }
+}
+
+impl Drop for Given<'_> {
+    /// Records a call whose future was dropped: it may have been executed.
+    fn drop(&mut self) {
+        if !self.is_recorded {
+            let text = "dropped by its caller";
+            self.record(&ToolOutcome::failed(FailureKind::Cancelled, Delivery::Unknown, text));
+        }
+    }
 }
 
 impl Tool for Gate {
@@ -70,25 +117,30 @@ impl Gate {
         if context.owner.is_none() {
             context.owner.clone_from(&self.caller.handler);
         }
-        let cancel = context.cancel.clone();
         let verbatim = context.verbatim;
         let is_step = matches!(scope.part, Part::Step { .. });
-        let work = self.hooked(call, &name, arguments, context, scope);
-        let mut outcome = match cancel {
-            Some(cancel) => match first(work, cancel.cancelled()).await {
-                Some(outcome) => outcome,
-                None => ToolOutcome::failed(FailureKind::Cancelled, Delivery::Unknown, "cancelled"),
-            },
-            None => work.await,
-        };
+        // Arguments are kept only for a log: a clone shares their bytes.
+        let mut given = bus.has_audit().then(|| Given {
+            gate: self,
+            arguments: arguments.clone(),
+            caller: scope.caller.clone(),
+            client_info: context.client_info.clone(),
+            began,
+            is_recorded: false,
+        });
+        let mut outcome = self.hooked(call, &name, arguments, context, scope).await;
         if !is_step {
             output::fit(&mut outcome, &self.limits(verbatim), &name).await;
+        }
+        if let Some(given) = &mut given {
+            given.record(&outcome);
         }
         self.tell(&name, call, &outcome, began.elapsed());
         outcome
     }
 
-    /// Runs the hooks around the call. `after` always runs, also if `before` blocked the call.
+    /// Runs the hooks around the call. `after` always runs, also if `before` blocked the call or the caller cancelled
+    /// it.
     async fn hooked(
         &self,
         call: u64,
@@ -98,23 +150,28 @@ impl Gate {
         scope: Scope,
     ) -> ToolOutcome {
         let options = &self.directory.hub.options;
+        let cancel = context.cancel.clone();
         let hooks: Vec<_> =
             options.hooks.iter().filter(|hook| hooks::applies(&***hook, self.spec())).collect();
         // Only hosts with hooks pay for the copy of the arguments.
         if hooks.is_empty() {
-            let outcome = self.checked(name, &mut arguments, context, scope).await;
+            let work = self.checked(name, &mut arguments, context, scope);
+            let outcome = until_cancelled(cancel, work).await;
             self.record_failed_call(name, &arguments, &outcome);
             return outcome;
         }
         let asks = scope.caller.conversation.clone();
         let mut seen = HookCall::new(call, asks, self.spec().clone(), arguments);
-        let mut outcome = match hooks::run_before(&hooks, &mut seen).await {
-            Some(reason) => {
-                let text = format!("blocked: {reason}");
-                ToolOutcome::failed(FailureKind::Denied, Delivery::NotSent, text)
+        let work = async {
+            match hooks::run_before(&hooks, &mut seen).await {
+                Some(reason) => {
+                    let text = format!("blocked: {reason}");
+                    ToolOutcome::failed(FailureKind::Denied, Delivery::NotSent, text)
+                }
+                None => self.checked(name, &mut seen.arguments, context, scope).await,
             }
-            None => self.checked(name, &mut seen.arguments, context, scope).await,
         };
+        let mut outcome = until_cancelled(cancel, work).await;
         for hook in hooks {
             hook.after(&seen, &mut outcome).await;
         }
@@ -266,10 +323,29 @@ impl Gate {
     }
 }
 
+fn delivery_name(delivery: Delivery) -> &'static str {
+    match delivery {
+        Delivery::NotSent => "not_sent",
+        Delivery::Executed => "executed",
+        Delivery::Unknown => "unknown",
+    }
+}
+
 fn invalid(name: &str, problems: &[String]) -> ToolOutcome {
     let list = problems.join("\n- ");
     let text = format!("the arguments do not fit the schema of {name}:\n- {list}");
     ToolOutcome::failed(FailureKind::InvalidArguments, Delivery::NotSent, text)
+}
+
+/// Returns the outcome of `work`, or that of a cancelled call as soon as the caller cancels it.
+async fn until_cancelled(
+    cancel: Option<Cancelled>,
+    work: impl Future<Output = ToolOutcome>,
+) -> ToolOutcome {
+    let Some(cancel) = cancel else { return work.await };
+    first(work, cancel.cancelled()).await.unwrap_or_else(|| {
+        ToolOutcome::failed(FailureKind::Cancelled, Delivery::Unknown, "cancelled")
+    })
 }
 
 /// Returns the output of `work`, or `None` if `end` completes first.

@@ -8,11 +8,7 @@ use mcp_transport::{StdioOptions, process::Environment};
 /// Options for starting a program. Its variables are already expanded.
 pub(super) fn options(program: &mcp_config::Stdio, is_trusted: bool) -> StdioOptions {
     let mut options = StdioOptions::new(program.command.expose());
-    options.environment = match program.inherit_env {
-        InheritEnv::All => Environment::All,
-        _ if is_trusted => Environment::Trusted,
-        _ => Environment::Safe,
-    };
+    options.environment = environment(program, is_trusted);
     options.args = program.args.iter().map(|arg| OsString::from(arg.expose())).collect();
     options.cwd = program.cwd.as_ref().map(|cwd| PathBuf::from(cwd.expose()));
     for name in &program.env_pass {
@@ -28,6 +24,26 @@ pub(super) fn options(program: &mcp_config::Stdio, is_trusted: bool) -> StdioOpt
         options.env.insert(name.into(), OsString::new());
     }
     options
+}
+
+fn environment(program: &mcp_config::Stdio, is_trusted: bool) -> Environment {
+    match program.inherit_env {
+        InheritEnv::All => Environment::All,
+        _ if is_trusted => Environment::Trusted,
+        _ => Environment::Safe,
+    }
+}
+
+/// The names of variables that programs often need, that are set and that this program does not get.
+pub(crate) fn withheld(program: &mcp_config::Stdio, is_trusted: bool) -> Vec<String> {
+    let mut options = StdioOptions::new(program.command.unexpanded());
+    options.environment = environment(program, is_trusted);
+    let given = program.env.iter().map(|(name, _)| name);
+    let named = program.env_pass.iter().chain(&program.env_unset).map(String::as_str);
+    for name in given.chain(named) {
+        options.env.insert(name.into(), OsString::new());
+    }
+    options.withheld()
 }
 
 #[cfg(test)]

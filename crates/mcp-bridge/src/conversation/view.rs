@@ -1,6 +1,7 @@
 //! The tools that one conversation sees: filtered, and loaded on demand when there are too many.
 
 use std::{
+    borrow::Cow,
     collections::HashSet,
     sync::{Arc, Mutex, PoisonError},
 };
@@ -117,7 +118,9 @@ impl View {
     pub(super) fn restore<'a>(&self, names: impl Iterator<Item = &'a str>) {
         let mut loaded = lock(&self.loaded);
         for name in names {
-            if loaded.active.len() < MOST_LOADED && !loaded.active.iter().any(|n| n == name) {
+            if loaded.active.len() < MOST_LOADED
+                && !loaded.active.iter().any(|n| is_called(n, name))
+            {
                 loaded.active.push(name.to_owned());
             }
         }
@@ -152,7 +155,11 @@ impl View {
         let mut loaded = lock(&self.loaded);
         loaded.is_lazy |= self.is_too_much(&all);
         let shown: Vec<Arc<Registered>> = if loaded.is_lazy {
-            let active: HashSet<&str> = loaded.active.iter().map(String::as_str).collect();
+            // A restored name may be from the time when names kept their hyphens.
+            let active = loaded.active.iter();
+            let active: HashSet<Cow<'_, str>> = active
+                .flat_map(|name| [name.as_str().into(), name.replace('-', "_").into()])
+                .collect();
             let stays = |r: &&&Arc<Registered>| {
                 let spec = r.tool.spec();
                 r.always_load || hub.options.always_load.iter().any(|g| name_matches(g, &spec.name))
@@ -161,7 +168,10 @@ impl View {
             // Found tools come last, so that the beginning of the prompt stays the same.
             let mut found: Vec<_> =
                 all.iter().filter(|r| !stays(r) && is_active(r)).map(|r| (*r).clone()).collect();
-            found.sort_by_key(|r| loaded.active.iter().position(|n| *n == r.tool.spec().name));
+            let place = |r: &Arc<Registered>| {
+                loaded.active.iter().position(|name| is_called(&r.tool.spec().name, name))
+            };
+            found.sort_by_key(place);
             let stay = all.iter().filter(stays).map(|r| (*r).clone());
             stay.chain(search_tools().iter().cloned()).chain(found).collect()
         } else {
@@ -199,7 +209,7 @@ impl View {
         let mut loaded = lock(&self.loaded);
         for registered in tools {
             let name = &registered.tool.spec().name;
-            if !loaded.active.contains(name) {
+            if !loaded.active.iter().any(|known| is_called(name, known)) {
                 loaded.active.push(name.clone());
                 self.directory.hub.bus.tell(Event::ToolLoaded { tool: name.as_str().into() });
             }

@@ -255,7 +255,13 @@ fn is_allowed(from: PhaseKind, step: Step, to: PhaseKind) -> bool {
         (Waiting, Opening) => matches!(step, Step::Sleep | Step::Reconnect | Step::LogIn),
         (Open, Waiting | Failed) => matches!(step, Step::Close(_) | Step::Pong(false)),
         (Open, Opening) => {
-            matches!(step, Step::Reconnect | Step::LogIn | Step::LoseSession { late: false })
+            matches!(
+                step,
+                Step::Reconnect
+                    | Step::LogIn
+                    | Step::LoseSession { late: false }
+                    | Step::Close(ErrorClass::Session)
+            )
         }
         (Open, Idle) => step == Step::Sleep,
         (NeedsAuth | Failed, Opening) => matches!(step, Step::Reconnect | Step::LogIn),

@@ -200,6 +200,37 @@ fn lost_session_and_reconnect_close_and_reopen_at_once() {
 }
 
 #[test]
+fn session_lost_by_the_link_is_replaced_at_once_but_not_in_a_loop() {
+    let closed = Fact::Closed { class: ErrorClass::Session };
+    let mut life = Life::opened();
+    assert_eq!(life.on(closed), Some(Action::Open));
+    assert_eq!(life.state(), ServerState::Connecting { attempt: 1 });
+    assert!(life.machine.is_down(), "calls do not wait for it");
+    life.on(Fact::Opened);
+    assert_eq!(life.on(closed), None, "the second one within a second");
+    assert!(matches!(life.state(), ServerState::Waiting { failures: 1, .. }));
+    assert_eq!(life.sleep(), Some(Action::Open));
+    life.on(Fact::Opened);
+    life.wait(2);
+    assert_eq!(life.on(closed), Some(Action::Open));
+}
+
+#[test]
+fn calls_wait_for_a_login_of_a_server_that_needed_it_but_not_of_a_connected_one() {
+    let mut life = Life::opened();
+    assert_eq!(life.on(Fact::LoggedIn), Some(Action::Close));
+    assert!(life.machine.is_down());
+    life.on(Fact::Opened);
+    life.on(Fact::LoggedOut);
+    assert_eq!(life.on(Fact::LoggedIn), Some(Action::Open));
+    assert!(!life.machine.is_down());
+    let mut life = Life::opened();
+    life.on(Fact::Reconnect);
+    life.on(Fact::LoggedIn);
+    assert!(life.machine.is_down(), "a login does not make a reconnect a first start");
+}
+
+#[test]
 fn late_report_of_a_lost_session_does_not_close_the_next_one() {
     let mut life = Life::opened();
     assert_eq!(life.on(LOST), Some(Action::Close));

@@ -2,6 +2,7 @@
 
 use std::{path::PathBuf, sync::Arc, time::Duration};
 
+use mcp_audit::Auditor;
 use mcp_client::{ClientOptions, Handler};
 use mcp_config::ServerConfig;
 use mcp_types::Implementation;
@@ -47,6 +48,7 @@ setters! {
         with_approvals => approvals(approvals: ToolApprovals) = Arc::new(approvals);
         with_ask_on_change => ask_on_change(ask: bool) = ask;
         with_write_patterns => write_patterns(globs: impl IntoIterator<Item = impl Into<String>>) = texts(globs);
+        with_audit => audit(auditor: impl Auditor + 'static) = Some(Arc::new(auditor));
         with_tool_search => tool_search(search: bool) = search;
         with_search_threshold => search_threshold(most: usize) = most;
         with_token_budget => token_budget(tokens: usize) = Some(tokens);

@@ -14,7 +14,7 @@ use mcp_types::error_code;
 use tokio::time::Instant;
 use tracing::Instrument;
 
-use super::{Server, explain};
+use super::{Server, explain, open};
 use crate::{events::Event, lifecycle::Fact, options::Retry, output, sanitize::clean, trace};
 
 const TRACE_PARENT: &str = "traceparent";
@@ -22,6 +22,8 @@ const TRACE_STATE: &str = "tracestate";
 /// The prefix of `_meta` keys that the protocol reserves.
 /// See <https://modelcontextprotocol.io/specification/2025-11-25/basic>.
 const RESERVED: &str = "io.modelcontextprotocol/";
+/// How often a queued call is sent again after its connection ended. A server may end every session at once.
+const MOST_RESENT: u32 = 3;
 
 /// A tool of a server.
 pub(crate) struct Bridged {
@@ -56,13 +58,18 @@ impl Tool for Bridged {
 impl Server {
     async fn call(&self, tool: &Bridged, arguments: RawJson, context: CallContext) -> ToolOutcome {
         let _in_flight = self.begin();
-        let (began, mut failures, mut waited) = (Instant::now(), 0, Duration::ZERO);
+        let (mut failures, mut waited) = (0, Duration::ZERO);
+        let mut total = context.total_timeout.map(TimeLimit::new);
         loop {
-            let (client, connection) = match self.ready_connection(&context).await {
+            let left = total.as_ref().map(TimeLimit::left);
+            let (client, connection) = match self.ready_connection(left).await {
                 Ok(ready) => ready,
                 Err(outcome) => return outcome,
             };
-            let error = match self.try_call(&client, tool, &arguments, &context).await {
+            // All attempts share one limit. The default does not include the wait for the connection.
+            let total = total.get_or_insert_with(|| TimeLimit::new(open::call_total(self)));
+            let attempt = self.try_call(&client, tool, &arguments, &context, total.left());
+            let error = match attempt.await {
                 Ok(result) => {
                     let read = if context.verbatim { output::verbatim } else { output::outcome };
                     let mut outcome = read(result);
@@ -74,9 +81,8 @@ impl Server {
                 Err(error) => error,
             };
             self.report_failure(&error, connection);
-            let left = context.total_timeout.map(|total| total.saturating_sub(began.elapsed()));
             let delay = self.retry_delay(&error, &tool.spec, failures);
-            let Some(delay) = delay.filter(|delay| left.is_none_or(|left| *delay < left)) else {
+            let Some(delay) = delay.filter(|delay| *delay < total.left()) else {
                 return self.with_change_note(tool, self.failed(&error));
             };
             failures += 1;
@@ -113,31 +119,40 @@ impl Server {
     fn retry_delay(&self, error: &CallError, spec: &ToolSpec, failures: u32) -> Option<Duration> {
         let hub = self.hub.upgrade()?;
         let retry = &hub.options.retry;
+        let queues = hub.options.queue_while_down.is_some();
+        if queues && is_cut_off_unharmed(error, spec) {
+            // The call waits for the next connection, as calls made after it do. This is not a retry of the tool.
+            return (failures < MOST_RESENT).then_some(Duration::ZERO);
+        }
         let delay = *retry.delays.get(failures as usize)?;
         let longest = retry.delays.iter().max().copied().unwrap_or_default() * 2;
         let delay = error.retry_after().unwrap_or(delay);
         // A lost connection is not waited for; the next call does that if the host queues calls.
-        let is_up = self.client().is_some() || hub.options.queue_while_down.is_some();
+        let is_up = self.client().is_some() || queues;
         (is_up && delay <= longest && may_retry(error, spec, retry)).then_some(delay)
     }
 
     /// Returns the open connection. Starts an idle server, and waits for one that is starting. A server that is
     /// down is waited for only if the host queues calls.
     pub(crate) async fn ready(&self, context: &CallContext) -> Result<Client, ToolOutcome> {
-        self.ready_connection(context).await.map(|(client, _)| client)
+        self.ready_connection(context.total_timeout).await.map(|(client, _)| client)
     }
 
-    async fn ready_connection(&self, context: &CallContext) -> Result<(Client, u64), ToolOutcome> {
+    /// Returns the open connection within `left`, the rest of the call's own limit.
+    async fn ready_connection(&self, left: Option<Duration>) -> Result<(Client, u64), ToolOutcome> {
         if let Some(ready) = self.connection() {
             return Ok(ready);
         }
+        let limit = TimeLimit::new(left.unwrap_or(Duration::MAX));
         if self.is_starting() {
             self.tell(Fact::Wanted);
-            self.settled(context.total_timeout.unwrap_or_else(|| self.start_limit()), false).await;
-        } else if let Some(limit) = self.queue_limit() {
-            self.settled(limit, true).await;
+            self.settled(left.unwrap_or_else(|| self.start_limit())).await;
         }
-        self.connection().ok_or_else(|| self.not_ready())
+        let ready = match self.queue_limit() {
+            Some(queue) => self.connected(queue.min(limit.left())).await,
+            None => self.connection(),
+        };
+        ready.ok_or_else(|| self.not_ready())
     }
 
     fn queue_limit(&self) -> Option<Duration> {
@@ -168,10 +183,11 @@ impl Server {
         tool: &Bridged,
         arguments: &RawJson,
         context: &CallContext,
+        left: Duration,
     ) -> Result<CallToolResult, CallError> {
         let mut options = CallOptions::default();
         options.idle_timeout = context.idle_timeout;
-        options.total_timeout = context.total_timeout;
+        options.total_timeout = Some(left);
         options.on_progress.clone_from(&context.on_progress);
         // Declare only what both handlers support, so that the server does not send requests that would be
         // declined.
@@ -182,7 +198,7 @@ impl Server {
         options.meta = meta(context).map_err(CallError::Unsendable)?;
         let call = client.call_tool_raw(&tool.tool, arguments.clone()).with(options);
         let (owner, on_log) = (context.owner.clone(), context.on_log.clone());
-        let span = trace::tools_call(&self.name, &tool.tool, client);
+        let span = trace::tools_call(&self.endpoint, &tool.tool, client);
         let call = call.into_future().instrument(span.clone());
         let result = self.router.on_behalf(owner, on_log, call).await;
         trace::finish_call(&span, &result);
@@ -229,9 +245,8 @@ impl Server {
     /// a model must not see.
     fn lost(&self, class: ErrorClass, delivery: Delivery) -> ToolOutcome {
         match (class, delivery) {
-            (ErrorClass::Session, _) => {
-                unavailable(&self.name, "its session ended, and another one is opened", delivery)
-            }
+            // The same text as for later calls, which find the server not connected.
+            (ErrorClass::Session, _) => unavailable(&self.name, "", delivery),
             (ErrorClass::Permanent, Delivery::NotSent) => {
                 unavailable(&self.name, "it does not take this call", delivery)
             }
@@ -291,6 +306,30 @@ fn unavailable(server: &str, why: &str, delivery: Delivery) -> ToolOutcome {
         }
     }
     ToolOutcome::failed(FailureKind::Unavailable, delivery, text)
+}
+
+/// Whether the call ended with its session or connection, and sending it again is safe.
+fn is_cut_off_unharmed(error: &CallError, spec: &ToolSpec) -> bool {
+    let is_closed = matches!(error, CallError::Failed { failure: Failure::Closed(_), .. });
+    let is_harmless = spec.hints.trusted && spec.hints.is_idempotent();
+    (is_closed || error.class() == ErrorClass::Session)
+        && (error.delivery() == Delivery::NotSent || is_harmless)
+}
+
+/// A time limit that began at its creation.
+struct TimeLimit {
+    began: Instant,
+    limit: Duration,
+}
+
+impl TimeLimit {
+    fn new(limit: Duration) -> Self {
+        Self { began: Instant::now(), limit }
+    }
+
+    fn left(&self) -> Duration {
+        self.limit.saturating_sub(self.began.elapsed())
+    }
 }
 
 /// Whether a retry is safe: the call was never sent, or a trusted server declares the tool idempotent or

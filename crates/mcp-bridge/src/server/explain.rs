@@ -5,7 +5,10 @@ use std::{fmt, sync::Arc};
 use mcp_client::diagnostics::{ErrorClass, FailureCause};
 use mcp_safe::text::escape;
 
-use super::{Server, failure::FailureRecord};
+use super::{
+    Server,
+    failure::{CONNECTED, FailureRecord},
+};
 use crate::{lifecycle::ServerState, sanitize::clean};
 
 /// The explanation of a server's state.
@@ -55,8 +58,11 @@ pub(crate) fn explain(server: &Server) -> Explanation {
             _ => ("it is starting".into(), "wait a moment".into()),
         },
     };
-    let evidence = failure.filter(|_| !status.state.is_connected());
-    let evidence = evidence.map(|failure| evidence_of(&failure)).unwrap_or_default();
+    let failure = failure.filter(|_| !status.state.is_connected());
+    let mut evidence = failure.as_ref().map(|failure| evidence_of(failure)).unwrap_or_default();
+    if failure.is_some_and(|failure| failure.phase != CONNECTED) {
+        evidence.extend(not_passed(server));
+    }
     Explanation {
         servers: vec![server.name.clone()],
         state: status.state,
@@ -186,6 +192,22 @@ fn next_step(failure: &FailureRecord, state: ServerState) -> String {
         _ if state.is_failed() => "fix the cause, then reconnect it by hand".into(),
         _ => "wait a moment: it is being retried".into(),
     }
+}
+
+/// Variables that programs often need, that are set and that the server did not get. A missing one is a common reason for
+/// a failed start.
+#[cfg(feature = "stdio")]
+fn not_passed(server: &Server) -> Option<String> {
+    let mcp_config::Transport::Stdio(program) = &server.config.transport else { return None };
+    let names = crate::connect::withheld(program, server.trusted);
+    (!names.is_empty()).then(|| {
+        format!("not passed to it: {} (`envPass` in its entry passes them)", names.join(", "))
+    })
+}
+
+#[cfg(not(feature = "stdio"))]
+fn not_passed(_: &Server) -> Option<String> {
+    None
 }
 
 fn evidence_of(failure: &FailureRecord) -> Vec<String> {

@@ -10,6 +10,9 @@ use mcp_transport::ConnectError;
 
 use crate::sanitize::clean;
 
+/// The phase of a failure after the start.
+pub(crate) const CONNECTED: &str = "connected";
+
 /// One failure of a server.
 #[derive(Clone, Debug)]
 pub(crate) struct FailureRecord {
@@ -90,6 +93,6 @@ impl FailureRecord {
         };
         let diagnostics = Some(report.diagnostics.clone());
         let cause = report.reason.cause();
-        Self { cause, diagnostics, ..Self::new("connected", class, &report.to_string()) }
+        Self { cause, diagnostics, ..Self::new(CONNECTED, class, &report.to_string()) }
     }
 }

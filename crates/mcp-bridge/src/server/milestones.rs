@@ -28,7 +28,7 @@ impl Server {
         let limit = self.start_limit();
         let settling = async {
             if done.wait_for(|done| done.openings > before).await.is_ok() {
-                self.settled(limit, false).await;
+                self.settled(limit).await;
             }
         };
         let _ = tokio::time::timeout(limit, settling).await;
@@ -39,7 +39,7 @@ impl Server {
     pub(crate) async fn look_for(&self, tool: &str) -> bool {
         if self.is_stopped_when_idle() {
             self.tell(Fact::Wanted);
-            self.settled(self.start_limit(), false).await;
+            self.settled(self.start_limit()).await;
             return self.client().is_some();
         }
         let is_asked = {

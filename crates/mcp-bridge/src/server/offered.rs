@@ -1,12 +1,15 @@
 //! Use of a server's resources, prompts, instructions and login, under the same rules as its tools.
 
+use std::time::SystemTime;
+
+use mcp_audit::{Kind, Record};
 use mcp_client::{CallError, Client, RawJson, types::ReadResourceResult};
 use mcp_tool::{CallContext, Hints, Offer, Origin, ToolOutcome, ToolSpec};
 use serde_json::{Value, json};
 
 use super::Server;
 use crate::{
-    consent::Consent,
+    consent::{Consent, about},
     hub::Hub,
     tools::scope::{Caller, Scope},
     trust::{Decision, PolicyCall, Subject},
@@ -77,7 +80,9 @@ impl Server {
             claims_reading: false,
         };
         let shown = RawJson::encode(&arguments).unwrap_or_else(|_| RawJson::empty_object());
-        Consent { hub, scope, context }.obtain(&subject, &shown, arguments).await
+        let permitted = Consent { hub, scope, context }.obtain(&subject, &shown, arguments).await;
+        record(use_of, &subject, permitted.is_ok());
+        permitted
     }
 
     /// Reads a resource, starting the server if needed.
@@ -132,4 +137,29 @@ pub(crate) struct Use<'a> {
     pub(crate) hub: &'a Hub,
     pub(crate) scope: &'a Scope,
     pub(crate) context: &'a CallContext,
+}
+
+/// Records the use of an offer.
+fn record(use_of: Use<'_>, subject: &Subject<'_>, is_permitted: bool) {
+    let Origin::Offer { offer, .. } = &subject.spec.origin else { return };
+    let (kind, target) = match offer {
+        Offer::Resource { uri, .. } => (Kind::Resource, &**uri),
+        Offer::Prompt { name, .. } => (Kind::Prompt, &**name),
+        Offer::Login => (Kind::Login, ""),
+        // Instructions are a part of each turn.
+        _ => return,
+    };
+    use_of.hub.bus.audit(|| {
+        let record = Record::new(kind, SystemTime::now());
+        let record = about(
+            record,
+            subject.spec,
+            subject.server,
+            &use_of.scope.caller,
+            use_of.context.client_info.as_ref(),
+        );
+        let decision = if is_permitted { "allow" } else { "deny" };
+        let record = record.with_decision(decision, Some(&subject.spec.permission()));
+        if target.is_empty() { record } else { record.with_target(target) }
+    });
 }

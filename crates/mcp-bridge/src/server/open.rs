@@ -15,7 +15,12 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tracing::Instrument;
 
 use super::{Server, failure::FailureRecord};
-use crate::{connect::Connector, failure_names::class_name, options::BridgeOptions, trace};
+use crate::{
+    connect::Connector,
+    failure_names::class_name,
+    options::BridgeOptions,
+    trace::{self, Endpoint},
+};
 
 /// Package runners, which download the server on the first start.
 const RUNNERS: &[&str] =
@@ -89,7 +94,7 @@ pub(super) async fn open(server: &Arc<Server>) -> Result<Opened, FailureRecord> 
     // Held until the lists are fetched, because that is when a start is expensive.
     let turn = gate.acquire().await.ok();
     let (client, lists, subscription) =
-        with_start_slot(turn, START_SLOT_LIMIT, connect(&server.name, &*way.connect, options))
+        with_start_slot(turn, START_SLOT_LIMIT, connect(&server.endpoint, &*way.connect, options))
             .await?;
     Ok(Opened {
         client,
@@ -112,12 +117,12 @@ async fn with_start_slot<P, T>(slot: P, limit: Duration, work: impl Future<Outpu
 
 /// Performs the handshake and fetches all lists.
 async fn connect(
-    name: &str,
+    server: &Endpoint,
     way: &dyn Connect,
     options: ClientOptions,
 ) -> Result<(Client, Lists, Option<Subscription>), FailureRecord> {
     let limit = options.handshake_timeout;
-    let span = trace::handshake(name);
+    let span = trace::handshake(server);
     let connected = Client::connect(way, options).instrument(span.clone()).await;
     match &connected {
         Ok(client) => {
@@ -127,7 +132,7 @@ async fn connect(
     };
     let client = connected.map_err(|error| FailureRecord::handshake(&error))?;
     // The limit covers all pages, so that endless pages do not block other starts.
-    let lists = match tokio::time::timeout(limit, list(name, &client)).await {
+    let lists = match tokio::time::timeout(limit, list(server, &client)).await {
         Ok(Ok(lists)) => lists,
         Ok(Err(error)) => {
             let failure = FailureRecord::list(&error, client.diagnostics());
@@ -161,15 +166,18 @@ async fn process_slot(
 }
 
 /// Fetches all lists that the server's capabilities declare.
-pub(super) async fn list(name: &str, client: &Client) -> Result<Lists, mcp_client::CallError> {
+pub(super) async fn list(
+    server: &Endpoint,
+    client: &Client,
+) -> Result<Lists, mcp_client::CallError> {
     let capabilities = &client.server().capabilities;
     let mut lists = Lists::default();
     if capabilities.tools.is_some() {
-        lists.tools = listed(name, method::TOOLS_LIST, client.list_tools()).await?;
+        lists.tools = listed(server, method::TOOLS_LIST, client.list_tools()).await?;
     }
     if capabilities.prompts.is_some() {
         // A failure to list prompts is ignored: the tools are usable without them.
-        let prompts = listed(name, method::PROMPTS_LIST, client.list_prompts()).await;
+        let prompts = listed(server, method::PROMPTS_LIST, client.list_prompts()).await;
         lists.prompts = prompts.map(|list| list.items).unwrap_or_default();
     }
     Ok(lists)
@@ -177,7 +185,7 @@ pub(super) async fn list(name: &str, client: &Client) -> Result<Lists, mcp_clien
 
 /// Fetches one list in its own span.
 async fn listed<T>(
-    server: &str,
+    server: &Endpoint,
     method: &'static str,
     list: impl Future<Output = Result<Listing<T>, mcp_client::CallError>>,
 ) -> Result<Listing<T>, mcp_client::CallError> {
@@ -196,11 +204,8 @@ fn client_options(server: &Arc<Server>) -> ClientOptions {
     options.handshake_timeout = startup_limit(&server.config, options.handshake_timeout);
     if let Some(call) = server.config.timeouts.call {
         options.call_idle_timeout = call;
-        options.call_total_timeout = options.call_total_timeout.max(call);
     }
-    if let Some(total) = server.config.timeouts.total {
-        options.call_total_timeout = total;
-    }
+    options.call_total_timeout = call_total(server);
     options.era = match &server.config.era {
         Some(EraPin::Legacy) => EraChoice::Legacy,
         Some(EraPin::Modern) => EraChoice::Modern,
@@ -214,6 +219,13 @@ fn client_options(server: &Arc<Server>) -> ClientOptions {
         _ => options.era,
     };
     options
+}
+
+/// The total time limit of a call that does not set its own.
+pub(super) fn call_total(server: &Server) -> Duration {
+    let timeouts = &server.config.timeouts;
+    let default = server.starts.client.call_total_timeout;
+    timeouts.total.unwrap_or_else(|| timeouts.call.map_or(default, |call| default.max(call)))
 }
 
 fn startup_limit(config: &ServerConfig, default: Duration) -> Duration {

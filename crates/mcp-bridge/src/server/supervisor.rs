@@ -8,6 +8,7 @@ use std::{
 };
 
 use futures_core::future::BoxFuture;
+use mcp_audit::Kind;
 use mcp_client::{
     CallError, Client,
     diagnostics::{CloseReport, ErrorClass},
@@ -20,7 +21,7 @@ use tokio::{
 
 use super::{
     Server,
-    failure::FailureRecord,
+    failure::{CONNECTED, FailureRecord},
     milestones::Milestones,
     open::{self, Lists, Opened},
     publication::ListingSource,
@@ -144,8 +145,12 @@ impl Supervisor {
                 let class = failure.class;
                 self.forget();
                 self.tell(Event::ServerDisconnected { server: self.server.name.clone() });
-                self.failed(failure);
-                self.life.on(Fact::Closed { class }, now)
+                let action = self.life.on(Fact::Closed { class }, now);
+                // A lost session that is replaced without a delay is not a failure.
+                if action.is_none() {
+                    self.failed(failure);
+                }
+                action
             }
             Wake::Refreshed(Ok(lists)) => {
                 self.done.refreshes += 1;
@@ -181,9 +186,9 @@ impl Supervisor {
             }
             Some(Action::Refresh) => {
                 if let Some(client) = self.client() {
-                    let name = self.server.name.clone();
+                    let endpoint = self.server.endpoint.clone();
                     self.refreshing =
-                        Some(Box::pin(async move { open::list(&name, &client).await }));
+                        Some(Box::pin(async move { open::list(&endpoint, &client).await }));
                 }
             }
             Some(Action::Ping) => {
@@ -231,6 +236,7 @@ impl Supervisor {
         self.open = Some(opened);
         let tools = self.publish(lists);
         let generation = self.server.live().generation;
+        self.server.record(Kind::ServerStart);
         let server = self.server.name.clone();
         self.tell(Event::ServerConnected { server, tools, generation });
     }
@@ -279,7 +285,7 @@ impl Supervisor {
             }
             Fact::Pinged { alive: false } if self.open.is_some() => {
                 let text = "it does not respond to pings";
-                self.failed(FailureRecord::new("connected", ErrorClass::Transient, text));
+                self.failed(FailureRecord::new(CONNECTED, ErrorClass::Transient, text));
             }
             _ => {}
         }
@@ -289,11 +295,14 @@ impl Supervisor {
     fn forget(&mut self) -> Option<Opened> {
         (self.closed, self.refreshing, self.pinging) = (None, None, None);
         let mut live = self.server.live();
-        live.client = None;
+        let was_open = live.client.take().is_some();
         live.prompts = Arc::default();
         live.profile = None;
         live.asked_for.clear();
         drop(live);
+        if was_open {
+            self.server.record(Kind::ServerStop);
+        }
         self.open.take()
     }
 

@@ -4,7 +4,7 @@ use std::fmt;
 
 use mcp_client::RawJson;
 use mcp_safe::text::{is_visible, strip_ansi};
-use serde_json::{Map, Value, json};
+use serde_json::Value;
 
 /// The maximum size of a schema in bytes.
 const LARGEST: usize = 256 << 10;
@@ -132,74 +132,6 @@ fn depth(json: &str) -> usize {
     deepest
 }
 
-/// Converts a schema to the subset that all providers accept: without alternatives at the top level, external
-/// references, property names that providers reject, or a `$schema`. The result accepts everything that the
-/// original accepts; calls are still validated against the original.
-///
-/// ```
-/// use mcp_bridge::{RawJson, tool::provider_safe};
-///
-/// let schema = RawJson::parse(r#"{"oneOf":[{"type":"object","properties":{"a":{}}}]}"#)?;
-/// assert_eq!(provider_safe(&schema).as_str(), r#"{"properties":{"a":{}},"type":"object"}"#);
-/// # Ok::<(), mcp_bridge::tool::ShapeError>(())
-/// ```
-pub fn provider_safe(schema: &RawJson) -> RawJson {
-    let Ok(Value::Object(mut top)) = serde_json::from_str(schema.as_str()) else { return empty() };
-    let mut properties = match top.remove("properties") {
-        Some(Value::Object(properties)) => properties,
-        _ => Map::new(),
-    };
-    let mut may_be_absent = false;
-    for word in ["anyOf", "oneOf", "allOf"] {
-        let Some(Value::Array(parts)) = top.remove(word) else { continue };
-        may_be_absent |= word != "allOf";
-        for part in parts {
-            let Value::Object(mut part) = part else { continue };
-            if let Some(Value::Object(more)) = part.remove("properties") {
-                for (name, value) in more {
-                    properties.entry(name).or_insert(value);
-                }
-            }
-        }
-    }
-    for word in ["$schema", "$id", "$anchor", "not", "if", "then", "else", "dependentSchemas"] {
-        top.remove(word);
-    }
-    properties.retain(|name, _| is_nameable(name));
-    if let Some(Value::Array(required)) = top.get_mut("required") {
-        let known = |name: &Value| name.as_str().is_some_and(|name| properties.contains_key(name));
-        required.retain(|name| known(name) && !may_be_absent);
-        if required.is_empty() {
-            top.remove("required");
-        }
-    }
-    let mut safe = Value::Object(top);
-    safe["properties"] = Value::Object(properties);
-    safe["type"] = json!("object");
-    drop_remote_refs(&mut safe, 0);
-    RawJson::encode(&safe).unwrap_or_else(|_| empty())
-}
-
-fn is_nameable(name: &str) -> bool {
-    (1..=64).contains(&name.len())
-        && name.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'.' | b'-'))
-}
-
-fn drop_remote_refs(schema: &mut Value, depth: usize) {
-    match schema {
-        _ if depth > DEEPEST => *schema = json!({}),
-        Value::Object(object) => {
-            let is_remote = |value: &Value| value.as_str().is_none_or(|uri| !uri.starts_with('#'));
-            if object.get("$ref").is_some_and(is_remote) {
-                object.remove("$ref");
-            }
-            object.values_mut().for_each(|value| drop_remote_refs(value, depth + 1));
-        }
-        Value::Array(items) => items.iter_mut().for_each(|item| drop_remote_refs(item, depth + 1)),
-        _ => {}
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -249,19 +181,5 @@ mod tests {
         assert!(admit(&raw(brackets_in_text)).is_ok());
         let large = format!(r#"{{"type":"object","x":"{}"}}"#, "x".repeat(LARGEST));
         assert!(matches!(admit(&raw(large)), Err(Broken::TooLarge(_))));
-    }
-
-    #[test]
-    fn provider_schema_has_no_top_level_alternatives_or_external_references() {
-        let schema = raw(
-            r##"{"$schema":"x","type":"object","anyOf":[{"properties":{"a":{"$ref":"https://evil.test/x"}}},
-                {"properties":{"b":{"$ref":"#/$defs/b"}}}],"required":["a","zz"],
-                "properties":{"bad name":{}},"$defs":{"b":{"type":"string"}}}"##,
-        );
-        assert_eq!(
-            provider_safe(&schema).as_str(),
-            r##"{"$defs":{"b":{"type":"string"}},"properties":{"a":{},"b":{"$ref":"#/$defs/b"}},"type":"object"}"##
-        );
-        assert_eq!(provider_safe(&raw("7")), empty());
     }
 }

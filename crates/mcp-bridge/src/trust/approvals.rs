@@ -1,6 +1,8 @@
 //! The user's permanent approvals, and the pinned hashes of definitions.
 
 mod file;
+#[cfg(test)]
+mod tests;
 
 use std::{
     collections::BTreeMap,
@@ -10,7 +12,7 @@ use std::{
     time::{Duration, Instant, SystemTime},
 };
 
-use mcp_safe::fs::{Lock, replace};
+use mcp_safe::fs::{Lock, create_folder, replace};
 
 use super::binding::Binding;
 
@@ -23,10 +25,13 @@ const MOST_PINS: usize = 20_000;
 
 /// The tools that the user approved permanently, each bound to its server and to its definition at that time.
 ///
-/// Stored in memory or in a file. The file must belong to the user and not be writable by others.
+/// Stored in memory or in a file. The file must be outside the project, belong to the user, and not be writable by others;
+/// otherwise it is neither read nor written.
 #[derive(Debug, Default)]
 pub struct ToolApprovals {
     path: Option<PathBuf>,
+    /// The project that must not contain the file.
+    project: Option<PathBuf>,
     known: Mutex<Known>,
 }
 
@@ -71,6 +76,8 @@ pub(crate) struct Approved {
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum ToolApprovalsError {
+    /// The file is inside the project, which may have supplied it.
+    InsideProject(PathBuf),
     /// The file could not be read, or others can write to it.
     Io(PathBuf, std::io::Error),
     /// The file is malformed.
@@ -80,6 +87,9 @@ pub enum ToolApprovalsError {
 impl fmt::Display for ToolApprovalsError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            ToolApprovalsError::InsideProject(path) => {
+                write!(f, "approvals inside the project are ignored: {}", path.display())
+            }
             ToolApprovalsError::Io(path, _) => write!(f, "cannot read {}", path.display()),
             ToolApprovalsError::Malformed(path) => {
                 write!(f, "{} is not a valid approvals file", path.display())
@@ -92,7 +102,7 @@ impl std::error::Error for ToolApprovalsError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
             ToolApprovalsError::Io(_, error) => Some(error),
-            ToolApprovalsError::Malformed(_) => None,
+            ToolApprovalsError::InsideProject(_) | ToolApprovalsError::Malformed(_) => None,
         }
     }
 }
@@ -103,12 +113,24 @@ impl ToolApprovals {
         Self::default()
     }
 
-    /// Loads approvals from a file. The file is created on first use.
+    /// Loads approvals from a file. The file is created on first use. A host with a project uses
+    /// [`load_for`](Self::load_for).
     pub fn load(path: impl Into<PathBuf>) -> Result<Self, ToolApprovalsError> {
-        let path = path.into();
+        Self::open(path.into(), None)
+    }
+
+    /// Loads approvals from a file, for use in `project`. A file inside the project is an error.
+    pub fn load_for(
+        path: impl Into<PathBuf>,
+        project: impl Into<PathBuf>,
+    ) -> Result<Self, ToolApprovalsError> {
+        Self::open(path.into(), Some(project.into()))
+    }
+
+    fn open(path: PathBuf, project: Option<PathBuf>) -> Result<Self, ToolApprovalsError> {
         let mut known = Known { written: written(&path), ..Known::default() };
-        known.tools = file::read(&path)?;
-        Ok(Self { path: Some(path), known: Mutex::new(known) })
+        known.tools = file::read(&path, project.as_deref())?;
+        Ok(Self { path: Some(path), project, known: Mutex::new(known) })
     }
 
     /// Revokes an approval for every server, also for other processes that share the file.
@@ -188,13 +210,22 @@ impl ToolApprovals {
             change(&mut self.lock().tools);
             return Ok(());
         };
+        if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
+            create_folder(folder)?;
+        }
         // The file lock is taken before the mutex, which every call needs. If it is not available in time, the
         // change is made anyway, because the user is waiting.
         let _held = Lock::acquire(&path.with_extension("lock"), LOCK_TIMEOUT).ok();
         let mut known = self.lock();
-        if let Ok(now) = file::read(path) {
-            known.tools = now;
-        }
+        let now = match file::read(path, self.project.as_deref()) {
+            Ok(now) => now,
+            // Never add an approval to a file that the project or another user may have supplied.
+            Err(error) => {
+                change(&mut known.tools);
+                return Err(std::io::Error::other(error));
+            }
+        };
+        known.tools = now;
         change(&mut known.tools);
         replace(path, file::encode(&known.tools).as_bytes())?;
         known.written = written(path);
@@ -210,7 +241,7 @@ impl ToolApprovals {
         known.checked = Some(Instant::now());
         let now = written(path);
         if now != known.written
-            && let Ok(tools) = file::read(path)
+            && let Ok(tools) = file::read(path, self.project.as_deref())
         {
             (known.tools, known.written) = (tools, now);
         }
@@ -223,171 +254,4 @@ impl ToolApprovals {
 
 fn written(path: &Path) -> Option<SystemTime> {
     fs::metadata(path).and_then(|data| data.modified()).ok()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn server(key: &str) -> Binding {
-        Binding { key: key.into(), takes_unbound: false }
-    }
-
-    fn hash(approvals: &ToolApprovals, permission: &str, of: &Binding) -> Option<String> {
-        approvals.approved(permission, of).map(|approved| approved.hash)
-    }
-
-    #[test]
-    fn approval_survives_restart_and_applies_to_its_server_only() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("approved.json");
-        let (one, other) = (server("one"), server("other"));
-        ToolApprovals::load(&path).unwrap().approve("mcp:a:b", &one, "h1", "{\"x\":1}");
-        let again = ToolApprovals::load(&path).unwrap();
-        assert_eq!(hash(&again, "mcp:a:b", &one).as_deref(), Some("h1"));
-        assert_eq!(hash(&again, "mcp:a:b", &other), None, "another server of the same name");
-        assert_eq!(hash(&again, "mcp:a:c", &one), None);
-        again.revoke("mcp:a:b").unwrap();
-        assert_eq!(ToolApprovals::load(&path).unwrap().permissions().len(), 0);
-        fs::write(&path, "[]").unwrap();
-        assert!(matches!(ToolApprovals::load(&path), Err(ToolApprovalsError::Malformed(_))));
-    }
-
-    #[test]
-    fn unbound_approvals_apply_to_user_entries_only() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("approved.json");
-        replace(&path, br#"{"mcp:a:b":{"hash":"h","definition":"{}"}}"#).unwrap();
-        let approvals = ToolApprovals::load(&path).unwrap();
-        let own = Binding { key: "k".into(), takes_unbound: true };
-        assert_eq!(hash(&approvals, "mcp:a:b", &own).as_deref(), Some("h"));
-        assert_eq!(hash(&approvals, "mcp:a:b", &server("k")), None, "an entry of a project");
-        approvals.approve("mcp:c:d", &server("k"), "h", "{}");
-        assert_eq!(ToolApprovals::load(&path).unwrap().permissions(), ["mcp:a:b", "mcp:c:d"]);
-    }
-
-    #[cfg(unix)]
-    #[test]
-    fn approvals_file_writable_by_others_is_rejected() {
-        use std::os::unix::fs::PermissionsExt;
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("approved.json");
-        ToolApprovals::load(&path).unwrap().approve("mcp:a:b", &server("k"), "h", "{}");
-        fs::set_permissions(&path, fs::Permissions::from_mode(0o666)).unwrap();
-        assert!(matches!(ToolApprovals::load(&path), Err(ToolApprovalsError::Io(..))));
-    }
-
-    #[test]
-    fn pin_is_saved_and_changed_definition_differs() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("approved.json");
-        let approvals = ToolApprovals::load(&path).unwrap();
-        let tools = [("mcp:a:b".to_owned(), "h1".to_owned())];
-        assert!(approvals.pin(&server("k"), &tools) && !approvals.pin(&server("k"), &tools));
-        approvals.save().unwrap();
-        let again = ToolApprovals::load(&path).unwrap();
-        assert!(again.differs_from_pin("mcp:a:b", &server("k"), "h2"));
-        assert!(!again.differs_from_pin("mcp:a:b", &server("k"), "h1"));
-        assert!(
-            !again.differs_from_pin("mcp:a:b", &server("other"), "h2"),
-            "a server without a pin"
-        );
-        assert_eq!(again.permissions().len(), 0, "a pin is not an approval");
-    }
-
-    #[test]
-    fn concurrent_processes_preserve_each_others_approvals() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("approved.json");
-        let (one, other) =
-            (ToolApprovals::load(&path).unwrap(), ToolApprovals::load(&path).unwrap());
-        let of = server("k");
-        one.approve("mcp:a:b", &of, "h", "{}");
-        other.approve("mcp:c:d", &of, "h", "{}");
-        assert_eq!(ToolApprovals::load(&path).unwrap().permissions(), ["mcp:a:b", "mcp:c:d"]);
-        // A revocation by another process must survive the next change here.
-        other.revoke("mcp:a:b").unwrap();
-        one.lock().checked = None;
-        assert_eq!(hash(&one, "mcp:a:b", &of), None, "the revocation is visible here");
-        one.approve("mcp:e:f", &of, "h", "{}");
-        assert_eq!(one.permissions(), ["mcp:c:d", "mcp:e:f"]);
-        assert_eq!(ToolApprovals::load(&path).unwrap().permissions(), one.permissions());
-    }
-
-    #[test]
-    fn pins_are_limited_and_known_ones_can_still_change() {
-        let approvals = ToolApprovals::new();
-        let tool = |number: usize, hash: &str| (format!("mcp:a:{number}"), hash.to_owned());
-        let all: Vec<_> = (0..=MOST_PINS).map(|number| tool(number, "h1")).collect();
-        assert!(!approvals.pin(&server("k"), &all), "there is no file to save to");
-        assert_eq!(approvals.lock().tools.pins.len(), MOST_PINS);
-        approvals.pin(&server("k"), &[tool(0, "h2"), tool(MOST_PINS, "h2")]);
-        assert!(approvals.differs_from_pin("mcp:a:0", &server("k"), "h1"));
-        assert_eq!(approvals.lock().tools.pins.len(), MOST_PINS);
-        assert!(!approvals.differs_from_pin(&tool(MOST_PINS, "").0, &server("k"), "h3"));
-    }
-
-    #[test]
-    fn file_is_checked_for_changes_at_intervals_only() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("approved.json");
-        let (one, other) =
-            (ToolApprovals::load(&path).unwrap(), ToolApprovals::load(&path).unwrap());
-        let of = server("k");
-        other.approve("mcp:a:b", &of, "h", "{}");
-        one.lock().checked = Some(Instant::now() + Duration::from_secs(600));
-        assert_eq!(hash(&one, "mcp:a:b", &of), None, "checked just now");
-        one.lock().checked = Instant::now().checked_sub(CHECK_INTERVAL);
-        assert_eq!(hash(&one, "mcp:a:b", &of).as_deref(), Some("h"));
-        // What was loaded is not read again until the file changes.
-        let loaded = ToolApprovals::load(&path).unwrap();
-        loaded.lock().tools.approved.clear();
-        loaded.lock().tools.approved.insert(
-            Key::new("mcp:c:d", "k"),
-            Approved { hash: "memory".into(), definition: String::new() },
-        );
-        assert_eq!(hash(&loaded, "mcp:c:d", &of).as_deref(), Some("memory"));
-        loaded.approve("mcp:e:f", &of, "h", "{}");
-        loaded.lock().tools.approved.insert(
-            Key::new("mcp:c:d", "k"),
-            Approved { hash: "memory".into(), definition: String::new() },
-        );
-        loaded.lock().checked = None;
-        assert_eq!(hash(&loaded, "mcp:c:d", &of).as_deref(), Some("memory"), "its own change");
-    }
-
-    #[test]
-    fn permissions_are_listed_once_and_errors_name_the_file() {
-        use std::error::Error as _;
-        let approvals = ToolApprovals::new();
-        for key in ["k", "other"] {
-            approvals.approve("mcp:a:b", &server(key), "h", "{}");
-        }
-        assert_eq!(approvals.permissions(), ["mcp:a:b"]);
-        approvals.revoke("mcp:c:d").unwrap();
-        assert_eq!(hash(&approvals, "mcp:a:b", &server("other")).as_deref(), Some("h"));
-        let error = ToolApprovalsError::Malformed("x.json".into());
-        assert_eq!(error.to_string(), "x.json is not a valid approvals file");
-        assert!(error.source().is_none());
-        let error = ToolApprovalsError::Io("x.json".into(), std::io::Error::other("cause"));
-        assert_eq!(error.to_string(), "cannot read x.json");
-        assert_eq!(error.source().unwrap().to_string(), "cause");
-    }
-
-    #[test]
-    fn only_known_versions_of_the_file_are_read() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("approved.json");
-        for (text, is_read) in [
-            (r#"{"version":2,"approved":[],"seen":[]}"#, true),
-            (r#"{"version":3,"approved":[],"seen":[]}"#, false),
-            (r#"{"version":2,"approved":[]}"#, false),
-            (r#"{"version":2,"approved":[{"permission":"p"}],"seen":[]}"#, false),
-            (r#"{"version":{"hash":"h","definition":"{}"}}"#, true),
-            ("{}", true),
-        ] {
-            replace(&path, text.as_bytes()).unwrap();
-            assert_eq!(ToolApprovals::load(&path).is_ok(), is_read, "{text}");
-        }
-    }
 }

@@ -8,7 +8,7 @@ use std::{
 
 use futures_core::future::BoxFuture;
 use mcp_client::{Handler, RawJson};
-use mcp_safe::text::strip_ansi;
+use mcp_safe::text::{one_line, strip_ansi};
 
 use crate::{caller::ConversationId, sanitize::clean};
 
@@ -18,7 +18,7 @@ pub trait Approver: Send + Sync {
     fn approve(&self, request: ApprovalRequest) -> BoxFuture<'_, Approval>;
 
     /// The text for the model if the answer is [`Approval::Unasked`]. Default: that the user could not be
-    /// asked.
+    /// asked. It must not say how to allow the call; that is for the text of [`Approval::Unasked`].
     #[expect(clippy::unnecessary_literal_bound, reason = "an implementation may return a field")]
     fn unasked(&self) -> &str {
         "the user could not be asked"
@@ -115,12 +115,12 @@ impl Approver for DenyAll {
         Box::pin(async { Approval::Unasked(NO_APPROVER.into()) })
     }
 
-    fn unasked(&self) -> &str {
-        NO_APPROVER
+    fn unasked(&self) -> &'static str {
+        "no user was asked"
     }
 }
 
-/// How to replace the default approver.
+/// How to replace the default approver. For the user only: a model that reads it may ask for the change.
 const NO_APPROVER: &str = "this host has no approver, so no user was asked: set `BridgeOptions::approver`, allow the \
     call by a rule in `BridgeOptions::policy`, or trust its server";
 
@@ -140,10 +140,20 @@ impl Approver for AskTerminal {
         Box::pin(async move {
             let _one_at_a_time = self.0.lock().await;
             // Stderr is not locked while waiting for the answer, so that others can write.
-            let ask = move || ask(&request, std::io::stderr(), std::io::stdin().lock());
+            let ask = move || {
+                discard_typed_ahead();
+                ask(&request, std::io::stderr(), std::io::stdin().lock())
+            };
             tokio::task::spawn_blocking(ask).await.unwrap_or(Approval::Deny)
         })
     }
+}
+
+/// Discards input that was typed, or injected into the terminal, before the question. Input that is not from a terminal
+/// stays: a script provides its answers in advance.
+fn discard_typed_ahead() {
+    #[cfg(unix)]
+    let _ = nix::sys::termios::tcflush(std::io::stdin(), nix::sys::termios::FlushArg::TCIFLUSH);
 }
 
 /// Prints the question and reads the answer. Denies the call if the question could not be printed.
@@ -156,13 +166,13 @@ fn ask(request: &ApprovalRequest, mut output: impl Write, mut input: impl BufRea
     answer(request, &line)
 }
 
-/// The question as text. Untrusted text is sanitized.
+/// The question as text. Untrusted text is sanitized, and takes one line, so that it cannot add lines to the question.
 fn question(request: &ApprovalRequest) -> String {
     let changed = request.changed.as_deref().map_or_else(String::new, |changed| {
         format!("  it has changed since you approved it:\n{}\n", strip_ansi(changed))
     });
     let who = request.conversation.name.as_deref();
-    let who = who.map_or_else(String::new, |name| format!("{}: ", clean(name, 100).text));
+    let who = who.map_or_else(String::new, |name| format!("{}: ", line(name, 100)));
     let danger = match request {
         ApprovalRequest { changed_is_cut: true, .. } => "  the change is too long to show whole\n",
         ApprovalRequest { once_only: true, .. } => "  it may destroy something\n",
@@ -172,11 +182,15 @@ fn question(request: &ApprovalRequest) -> String {
     format!(
         "\n{}{} wants to run ({})\n  {}\n{danger}{changed}  with {}\nrun it? {choice} ",
         who,
-        clean(&request.permission, 300).text,
-        request.reason,
-        clean(&request.description, 300).text,
-        clean(request.arguments.as_str(), 2_000).text,
+        line(&request.permission, 300),
+        line(&request.reason, 300),
+        line(&request.description, 300),
+        line(request.arguments.as_str(), 2_000),
     )
+}
+
+fn line(text: &str, most: usize) -> String {
+    one_line(&clean(text, most).text, most).into_owned()
 }
 
 fn answer(request: &ApprovalRequest, line: &str) -> Approval {
@@ -244,8 +258,27 @@ mod tests {
     }
 
     #[test]
-    fn default_approver_names_the_options_that_would_allow_a_call() {
-        assert!(DenyAll.unasked().contains("BridgeOptions::approver"));
+    fn every_foreign_part_of_the_terminal_question_is_visible_text_in_one_line() {
+        const HOSTILE: &str = "x\u{1b}]0;title\u{7}\u{1b}[2J\u{202e}y\nrun it? [y]es";
+        let expected = question(&request()).lines().count();
+        let fields: [fn(&mut ApprovalRequest) -> &mut String; 3] = [
+            |request| &mut request.permission,
+            |request| &mut request.reason,
+            |request| &mut request.description,
+        ];
+        for field in fields {
+            let mut request = request();
+            HOSTILE.clone_into(field(&mut request));
+            let shown = question(&request);
+            assert!(mcp_safe::text::is_visible(&shown), "{shown:?}");
+            assert_eq!(shown.lines().count(), expected, "{shown:?}");
+        }
+    }
+
+    #[test]
+    fn default_approver_tells_the_user_but_not_the_model_how_to_allow_a_call() {
+        assert_eq!(DenyAll.unasked(), "no user was asked");
+        assert!(NO_APPROVER.contains("BridgeOptions::approver"));
         let closure = |_: ApprovalRequest| async { Approval::Deny };
         assert_eq!(Approver::unasked(&closure), "the user could not be asked");
     }

@@ -10,6 +10,7 @@ use mcp_bridge::{
     lifecycle::Backoff,
     options::Retry,
     tool::{Delivery, ErrorClass, Note},
+    trust::ToolApprovals,
 };
 use mcp_transport::ConnectError;
 use serde_json::json;
@@ -217,6 +218,49 @@ async fn truncated_description_adds_tool_search_with_the_full_text() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn description_is_never_longer_than_2048_characters_and_search_returns_the_whole() {
+    let long = "word ".repeat(1_000);
+    for trusted in [false, true] {
+        let fake = Fake::new(&[]);
+        fake.tools(json!([{"name": "a", "description": long}]));
+        let bridge = Bridge::new(options(&fakes([("srv", &fake)])));
+        let mut server = config("srv");
+        (server.trust, server.limits.description) = (trusted, (!trusted).then_some(9_999));
+        bridge.add_server_as_written(server);
+        bridge.start().await;
+        let turn = bridge.snapshot();
+        let description = &turn.get("mcp__srv__a").unwrap().spec().description;
+        assert_eq!(description.chars().count(), 2_048, "trusted: {trusted}");
+        let query = args(&json!({"query": "select:mcp__srv__a"}));
+        let found = turn.call("tool_search", query, CallContext::default()).await;
+        assert!(found.text_content().contains(long.trim()), "trusted: {trusted}");
+    }
+}
+
+/// A host that switches search off decides against it, also for a description that was cut.
+#[tokio::test(start_paused = true)]
+async fn search_that_the_host_switched_off_is_not_added_for_a_truncated_description() {
+    let fake = Fake::new(&[]);
+    fake.tools(json!([{"name": "a", "description": "word ".repeat(1_000)}]));
+    let bridge = one(&fake, |options| options.tool_search = false).await;
+    assert_eq!(names(&bridge), ["mcp__srv__a"]);
+    let turn = bridge.snapshot();
+    assert!(turn.get("mcp__srv__a").unwrap().spec().description.ends_with("… [cut]"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn result_without_members_is_an_empty_result_like_one_without_blocks() {
+    for result in [json!({}), json!({"content": []})] {
+        let fake = Fake::new(&["a"]);
+        fake.on_call(move |_, _| Reply::Result(result.clone()));
+        let bridge = one(&fake, |_| {}).await;
+        let outcome = call(&bridge, "mcp__srv__a").await;
+        assert_eq!((outcome.text_content().as_str(), outcome.is_error), ("", false));
+        assert!(outcome.content.is_empty() && outcome.failure.is_none());
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn search_limit_of_a_model_is_bounded_by_the_host() {
     let many: Vec<String> = (0..30).map(|n| format!("read_{n}")).collect();
     let many: Vec<&str> = many.iter().map(String::as_str).collect();
@@ -246,6 +290,54 @@ async fn hyphens_in_names_become_underscores_and_old_names_still_work() {
     kept.add_server_as_written(config("my-server"));
     kept.start().await;
     assert!(names(&kept).contains(&"mcp__my-server__get-sum".to_owned()), "{:?}", names(&kept));
+}
+
+#[tokio::test(start_paused = true)]
+async fn saved_list_of_loaded_tools_with_hyphens_restores_them_in_order() {
+    let fake = Fake::new(&["get-sum", "get-product", "other"]);
+    let mut options = options(&fakes([("my-server", &fake)]));
+    options.search_threshold = 0;
+    let bridge = Bridge::new(options);
+    bridge.add_server_as_written(config("my-server"));
+    bridge.start().await;
+    bridge.conversation().restore(["mcp__my-server__get-sum", "mcp__my_server__get_product"]);
+    let shown = names(&bridge);
+    let loaded = &shown[shown.len() - 2..];
+    assert_eq!(loaded, ["mcp__my_server__get_sum", "mcp__my_server__get_product"]);
+    let count = bridge.conversation().loaded().len();
+    bridge.conversation().restore(["mcp__my-server__get-product"]);
+    assert!(!call(&bridge, "mcp__my-server__get-sum").await.is_error);
+    assert_eq!(bridge.conversation().loaded().len(), count, "a tool is loaded once");
+}
+
+/// The files of a version that kept hyphens in names.
+#[tokio::test(start_paused = true)]
+async fn approvals_and_catalogue_of_names_with_hyphens_are_still_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let approved = folder.path().join("tools.json");
+    let fake = Fake::new(&["get-sum"]);
+    let mut options = options(&fakes([("my-server", &fake)]));
+    options.catalogue = Some(folder.path().join("catalogue"));
+    let mut untrusted = config("my-server");
+    untrusted.trust = false;
+
+    let mut before = options.clone();
+    before.keep_hyphens = true;
+    let before = Bridge::new(before);
+    before.add_server_as_written(untrusted.clone());
+    before.start().await;
+    let hash = before.snapshot().get("mcp__my-server__get-sum").unwrap().spec().hash.clone();
+    before.shutdown().await;
+    let file = json!({"mcp:my-server:get-sum": {"hash": hash, "definition": "{}"}});
+    mcp_safe::fs::replace(&approved, file.to_string().as_bytes()).unwrap();
+
+    options.lazy_start = true;
+    options.approvals = Arc::new(ToolApprovals::load(&approved).unwrap());
+    let now = Bridge::new(options);
+    now.add_server_as_written(untrusted);
+    assert_eq!(names(&now), ["mcp__my_server__get_sum"], "from the catalogue");
+    assert!(!call(&now, "mcp__my_server__get_sum").await.is_error, "approved before");
+    assert_eq!(fake.connects(), 2);
 }
 
 #[tokio::test(start_paused = true)]

@@ -171,7 +171,7 @@ fn json_shapes_are_stable() {
     assert_eq!(
         json_of(&result),
         json!({"event": "tool.result", "tool": "mcp__s__t", "call": 3, "isError": true,
-            "failure": "timed-out", "tookMs": 1500})
+            "failure": "timed_out", "tookMs": 1500})
     );
     let connected = Event::ServerConnected { server: "s".into(), tools: 2, generation: 1 };
     assert_eq!(

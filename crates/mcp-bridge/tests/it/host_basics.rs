@@ -56,7 +56,7 @@ async fn login_returns_the_settled_status_and_typed_failures() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn default_approver_explains_which_option_to_set() {
+async fn default_approver_tells_the_host_and_not_the_model_which_option_to_set() {
     let fake = Fake::new(&["a"]);
     let bridge = Bridge::new(options(&fakes([("srv", &fake)])));
     let mut untrusted = config("srv");
@@ -66,11 +66,7 @@ async fn default_approver_explains_which_option_to_set() {
     let mut events = bridge.events();
     let denied = call(&bridge, "mcp__srv__a").await;
     assert_eq!(denied.failure_kind(), Some(FailureKind::Denied));
-    let text = denied.text_content();
-    assert!(
-        text.contains("no user was asked") && text.contains("BridgeOptions::approver"),
-        "{text}"
-    );
+    assert_eq!(denied.text_content(), "denied: no user was asked");
     let told = format!("{:?}", all(&mut events));
     assert!(told.contains("BridgeOptions::approver"), "{told}");
 }

@@ -4,18 +4,21 @@
 
 mod acceptance;
 mod api;
+mod audit;
 mod boundary;
 #[cfg(feature = "validate")]
 mod budget;
 mod checks;
 mod connector;
 mod context;
+mod hooks;
 mod host_basics;
 mod hostile;
 mod lazy;
 mod lifecycle;
 #[cfg(all(feature = "auth", feature = "http"))]
 mod logins;
+mod queueing;
 mod results;
 mod scenario;
 mod soak;

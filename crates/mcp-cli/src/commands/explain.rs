@@ -121,12 +121,6 @@ pub(super) async fn run(app: &App, matches: &ArgMatches) -> Done {
             for line in &live.evidence {
                 app.out.line(format!("  {line}"))?;
             }
-            if !withheld.is_empty() {
-                let names = withheld.join(", ");
-                app.out.line(format!(
-                    "  not passed to it: {names} (`envPass` in its entry passes them)"
-                ))?;
-            }
             if let Some(next) = next.filter(|_| word != "connected") {
                 titled("next:", &next)?;
             }

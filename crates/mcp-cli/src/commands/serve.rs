@@ -1,5 +1,6 @@
 //! `mcp serve`: runs the gateway.
 
+mod audit;
 mod clients;
 mod denials;
 mod follow;
@@ -13,6 +14,7 @@ pub(super) mod token;
 use std::sync::Arc;
 
 use clap::{Arg, ArgAction, ArgMatches, Command};
+use mcp_audit::Auditor;
 use mcp_bridge::{
     ApprovalRequest, BridgeOptions,
     output::Spill,
@@ -64,6 +66,8 @@ pub(super) fn command() -> Command {
             "Never run these; mcp:NAME:* also hides a server's resources, prompts and completions",
         ))
         .arg(flag("share", "Share local servers with `mcp call` and other commands: run as the background host, or use it"))
+        .arg(flag("no-audit", "Keep no audit log; `mcp audit show` prints it"))
+        .arg(flag("audit-payloads", "Record arguments and results in the audit log, not only their hashes"))
         .arg(flag("no-log", "Keep no log file; `mcp doctor` shows where it is"))
         .arg(flag("trust-host", "Let the connecting agent ask its user"))
         .arg(flag("allow-sampling", "Let servers that are not trusted use the client's model"))
@@ -72,7 +76,10 @@ pub(super) fn command() -> Command {
 
 pub(super) async fn run(app: &App, matches: &ArgMatches) -> Done {
     let sharing = share::begin(app, matches);
-    let gateway = app.gateway(bridge_options(app, matches), gateway_options(app, matches));
+    let audit = audit::begin(app, matches).await;
+    let mut options = bridge_options(app, matches);
+    options.audit = audit.clone().map(|audit| audit as Arc<dyn Auditor>);
+    let gateway = app.gateway(options, gateway_options(app, matches));
     let mut events = gateway.bridge().events();
     let journal = Journal::begin(app, matches);
     let done = tokio::select! {
@@ -82,6 +89,7 @@ pub(super) async fn run(app: &App, matches: &ArgMatches) -> Done {
         () = journal.follow(gateway.bridge(), &mut events) => Ok(Exit::Done),
     };
     journal.end(gateway.bridge(), &mut events).await;
+    audit::end(audit.as_deref()).await;
     done
 }
 

@@ -6,6 +6,7 @@ use std::{
     sync::{Arc, PoisonError, RwLock},
 };
 
+use mcp_bridge::trust::{ToolApprovals, ToolApprovalsError};
 use mcp_config::{
     ConfigFile, Diagnostic, Dialect, Environment, Layers, ReadOptions, Resolution, Scope,
     ServerConfig,
@@ -72,6 +73,17 @@ impl Config {
             .map(|candidate| (candidate.entry.config.name.to_string(), candidate.scope))
             .collect();
         move |config| own.get(config.name.as_str()).is_none_or(|scope| *scope == Scope::Project)
+    }
+
+    /// The permanent approvals of tools. In the home directory, the state folder is inside the project, so the rule applies
+    /// only with a file of the project, as for approvals of servers.
+    pub(crate) fn tool_approvals(&self) -> Option<Result<ToolApprovals, ToolApprovalsError>> {
+        let path = self.places.state.as_ref()?.join("tools.json");
+        Some(if self.project.join(PROJECT_FILE).exists() {
+            ToolApprovals::load_for(path, &self.project)
+        } else {
+            ToolApprovals::load(path)
+        })
     }
 
     /// The files given with `--config`.

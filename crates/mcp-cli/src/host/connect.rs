@@ -5,7 +5,7 @@ use std::sync::Arc;
 use mcp_bridge::{
     BridgeOptions, Logins,
     connect::DefaultConnector,
-    trust::{Rules, ToolApprovals, TrustPolicy},
+    trust::{Rules, TrustPolicy},
 };
 use mcp_client::Implementation;
 use mcp_safe::fs::create_folder;
@@ -34,7 +34,9 @@ pub(super) fn options(config: &Config, terminal: &Arc<Terminal>, out: Out) -> Br
     if let Some(state) = &places.state {
         // If this fails, nothing is remembered; `mcp doctor` reports it.
         let _ = create_folder(state);
-        match ToolApprovals::load(state.join("tools.json")) {
+    }
+    if let Some(approvals) = config.tool_approvals() {
+        match approvals {
             Ok(approvals) => options.approvals = Arc::new(approvals),
             Err(error) => {
                 out.remark(format!("{}; stored approvals are ignored", chain(&error)));

@@ -231,6 +231,10 @@ fn approvals_inside_the_project_are_ignored() {
     let ran = machine.finish(command, "");
     assert!(ran.stdout.contains("unapproved"), "{}", ran.stdout);
     assert!(ran.stderr.contains("approvals inside the project are ignored"), "{}", ran.stderr);
+    let mut command = machine.command(["approve", "--always"]);
+    command.env("XDG_STATE_HOME", &to);
+    let ran = machine.finish(command, "");
+    assert!(ran.stderr.contains("approvals inside the project are ignored"), "{}", ran.stderr);
     assert!(!machine.home().join("pwned").exists());
 }
 

@@ -4,6 +4,8 @@
 
 #[cfg(target_os = "linux")]
 mod approval;
+#[cfg(unix)]
+mod audit;
 mod auth_server;
 #[cfg(target_os = "linux")]
 mod background;

@@ -87,6 +87,7 @@ impl ClientSession {
                 trace_parent: wire.meta.trace_parent,
                 trace_state: wire.meta.trace_state,
                 meta: wire.meta.extra,
+                client_info: wire.meta.client_info,
                 given,
                 answer_timeout: self.shared.options.answer_timeout,
             },

@@ -14,7 +14,7 @@ use crate::{
 };
 
 impl ClientSession {
-    pub(super) fn legacy(&mut self, request: &Request, meta: Meta) {
+    pub(super) fn legacy(&mut self, request: &Request, mut meta: Meta) {
         if request.method == method::PING {
             return self.answer(&request.id, RawJson::empty_object());
         }
@@ -27,6 +27,7 @@ impl ClientSession {
             let error = ErrorObject::new(ErrorObject::INVALID_REQUEST, message);
             return self.refuse(&request.id, error, 400);
         };
+        meta.client_info.clone_from(&session.client_info);
         let wire = Wire {
             version: session.version,
             capabilities: session.capabilities.clone(),
@@ -68,11 +69,13 @@ impl ClientSession {
         let version = ProtocolVersion::parse(&wanted)
             .filter(|version| version.era() == Era::Legacy)
             .unwrap_or(ProtocolVersion::NEWEST_LEGACY);
-        let declared = request.params.as_ref().and_then(|params| params.get("capabilities"));
+        let member = |name| request.params.as_ref().and_then(|params| params.get(name));
+        let declared = member("capabilities");
         self.session = Some(Session {
             version,
             is_initialized: false,
             capabilities: declared.as_ref().map(read_capabilities).unwrap_or_default(),
+            client_info: member("clientInfo").map(|info| info.detached()),
             log_level: LogLevel::Info,
             subscriptions: HashMap::new(),
         });

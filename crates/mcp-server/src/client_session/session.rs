@@ -14,6 +14,8 @@ pub(crate) struct Session {
     /// Whether the client has sent `notifications/initialized`.
     pub(crate) is_initialized: bool,
     pub(crate) capabilities: ClientCapabilities,
+    /// The name and version of the client, as it gave them.
+    pub(crate) client_info: Option<RawJson>,
     pub(crate) log_level: LogLevel,
     pub(crate) subscriptions: HashMap<String, Watch>,
 }

@@ -180,6 +180,7 @@ impl ServedTool for Plain {
             context.trace_parent = call.trace_parent();
             context.trace_state = call.trace_state();
             context.meta = call.foreign_meta();
+            context.client_info = call.client_info().cloned();
             if call.wants_progress() {
                 let call = call.clone();
                 context.on_progress = Some(Arc::new(move |step| {

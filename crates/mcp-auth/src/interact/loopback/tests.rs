@@ -175,9 +175,19 @@ async fn redirect_url_without_a_port_is_served_at_any_port() {
     assert!(uri.starts_with("http://127.0.0.1:") && came.starts_with(&uri), "{uri} {came}");
 }
 
+/// Listens on a free port of the IPv6 loopback address. Records a skip on a machine without it.
+async fn ipv6_listener() -> Option<TcpListener> {
+    let bound = TcpListener::bind("[::1]:0").await;
+    if let Err(error) = &bound {
+        let reason = format!("the loopback address ::1 is not available: {error}");
+        mcp_skip::skip(&reason, "enable IPv6 on the loopback interface");
+    }
+    bound.ok()
+}
+
 #[tokio::test]
 async fn host_name_is_served_at_both_loopback_addresses() {
-    let has_ipv6 = TcpListener::bind("[::1]:0").await.is_ok();
+    let has_ipv6 = ipv6_listener().await.is_some();
     let addresses = ["127.0.0.1", "[::1]"];
     for address in addresses.into_iter().take(if has_ipv6 { 2 } else { 1 }) {
         let (uri, came) = at("http://localhost/back", address, "/back?code=c&state=s").await;
@@ -188,7 +198,7 @@ async fn host_name_is_served_at_both_loopback_addresses() {
 
 #[tokio::test]
 async fn host_name_in_use_at_one_loopback_address_is_an_error() {
-    let Ok(other) = TcpListener::bind("[::1]:0").await else { return };
+    let Some(other) = ipv6_listener().await else { return };
     let port = other.local_addr().unwrap().port();
     let fixed = format!("http://localhost:{port}/").parse().unwrap();
     let prepared = LoopbackBrowser::new().prepare(Some(&fixed)).await;

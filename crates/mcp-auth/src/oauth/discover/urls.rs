@@ -17,6 +17,7 @@ pub(crate) fn resource_urls(endpoint: &str, named: Option<&str>) -> Vec<String> 
     let (Some(origin), Ok(url)) = (origin(endpoint), Url::parse(endpoint)) else {
         return Vec::new();
     };
+    // The path of the endpoint goes behind the well-known part: https://www.rfc-editor.org/rfc/rfc9728#section-3.1
     let root = format!("{origin}{PRM}");
     match url.path() {
         "" | "/" => vec![root],
@@ -33,6 +34,8 @@ pub(crate) fn issuer_urls(issuer: &str) -> Option<Vec<String>> {
     if has_user || url.query().is_some() || url.fragment().is_some() {
         return None;
     }
+    // OAuth inserts the well-known part before the path (https://www.rfc-editor.org/rfc/rfc8414#section-3.1), OpenID appends it. The order is
+    // that of https://modelcontextprotocol.io/specification/2025-11-25/basic/authorization#authorization-server-metadata-discovery
     Some(match url.path().trim_end_matches('/') {
         "" => vec![format!("{origin}{OAUTH}"), format!("{origin}{OIDC}")],
         path => vec![
@@ -44,7 +47,8 @@ pub(crate) fn issuer_urls(issuer: &str) -> Option<Vec<String>> {
 }
 
 /// Whether metadata about `resource` applies to the server at `endpoint`: same origin, and the path of the resource is
-/// that of the endpoint or a parent of it.
+/// that of the endpoint or a parent of it. Otherwise one server could obtain tokens for another:
+/// <https://www.rfc-editor.org/rfc/rfc9728#section-7.3>.
 pub(crate) fn is_about(resource: &str, endpoint: &str) -> bool {
     let (Ok(resource), Ok(endpoint)) = (Url::parse(resource), Url::parse(endpoint)) else {
         return false;

@@ -37,6 +37,9 @@ impl AwaitingRedirect {
     /// code is used. Consumes `self`, because a code works once.
     pub(crate) fn finish(self, redirected_to: &Secret) -> Result<Form, LoginError> {
         let code = self.expected.code(redirected_to.expose())?;
+        // The redirect URL again, as proof that the code was not issued for another one
+        // (https://www.rfc-editor.org/rfc/rfc6749#section-4.1.3), and the verifier of the challenge
+        // (https://www.rfc-editor.org/rfc/rfc7636#section-4.5).
         Ok(Form::new("authorization_code")
             .with("code", code.expose())
             .with("redirect_uri", &self.redirect_uri)
@@ -56,6 +59,7 @@ pub(crate) fn begin(
     let bad = |why| LoginError::BadDocument { what: "the authorization server's metadata", why };
     let endpoint = server.authorization_endpoint.clone();
     let endpoint = endpoint.ok_or(LoginError::NotOffered("a login in the browser"))?;
+    // The URL comes from the server, and a browser also runs `javascript:` URLs.
     if !is_fit_for_browser(&endpoint) {
         return Err(bad("its authorization endpoint is neither https nor on this machine"));
     }
@@ -66,8 +70,12 @@ pub(crate) fn begin(
         AuthUrl::new(endpoint).map_err(|_| bad("its authorization endpoint is not a URL"))?;
     let redirect = RedirectUrl::new(redirect_uri.to_owned())
         .map_err(|_| LoginError::BadCredential("the redirect URL is not a URL"))?;
+    // Another program on this machine may receive the redirect. It cannot use the code without the verifier:
+    // https://www.rfc-editor.org/rfc/rfc7636#section-1
     let (challenge, verifier) = PkceCodeChallenge::new_random_sha256();
     let client = BasicClient::new(ClientId::new(client_id.to_owned())).set_auth_uri(endpoint);
+    // `state` ties the redirect to this request (https://www.rfc-editor.org/rfc/rfc6749#section-10.12), and `resource` ties
+    // the token to this server (https://www.rfc-editor.org/rfc/rfc8707#section-2.1).
     let request = client
         .authorize_url(CsrfToken::new_random)
         .set_redirect_uri(Cow::Owned(redirect))

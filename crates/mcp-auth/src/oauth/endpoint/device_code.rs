@@ -55,6 +55,7 @@ pub(crate) fn read(response: &HttpResponse) -> Result<Issued, LoginError> {
     let device_code =
         text(&document, "device_code").ok_or(bad("the response lacks `device_code`"))?;
     let life = document.get("expires_in").and_then(seconds).unwrap_or(LONGEST_LIFE);
+    // 5 seconds without it: https://www.rfc-editor.org/rfc/rfc8628#section-3.2
     let pause = document.get("interval").and_then(seconds).unwrap_or(Duration::from_secs(5));
     Ok(Issued {
         device_code: Secret::new(device_code),

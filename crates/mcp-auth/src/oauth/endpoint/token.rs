@@ -35,7 +35,8 @@ pub(crate) struct TokenResponse {
 }
 
 impl TokenResponse {
-    /// Rejects a bearer token if tokens must be bound to a key.
+    /// Rejects a bearer token if tokens must be bound to a key. A server that ignores the proof issues one:
+    /// <https://www.rfc-editor.org/rfc/rfc9449#section-5>.
     pub(crate) fn check_kind(&self, dpop: Dpop) -> Result<(), LoginError> {
         if dpop == Dpop::Always && self.kind != TokenKind::Dpop {
             return Err(LoginError::NotOffered("tokens bound to a key (DPoP)"));
@@ -109,6 +110,7 @@ pub(crate) fn read(
     let refused = |code: &str, description: Option<&str>| {
         Err(LoginError::Refused { asking, refusal: Refusal::new(code, description) })
     };
+    // Without reading the body, which may come from a proxy in front of the server.
     if matches!(response.status, 429 | 500..=599) {
         return refused("temporarily_unavailable", None);
     }
@@ -116,6 +118,7 @@ pub(crate) fn read(
         let why = "the response is not a JSON object";
         return Err(LoginError::BadDocument { what: asking, why });
     };
+    // Errors have status 400 or 401 (https://www.rfc-editor.org/rfc/rfc6749#section-5.2), but some servers send 200.
     if let Some(code) = document["error"].as_str() {
         return refused(code, document["error_description"].as_str());
     }
@@ -126,6 +129,7 @@ pub(crate) fn read(
         let why = "the response lacks a valid access token";
         return Err(LoginError::BadDocument { what: asking, why });
     };
+    // Required and case insensitive (https://www.rfc-editor.org/rfc/rfc6749#section-5.1), but some servers omit it.
     let kind = match document["token_type"].as_str() {
         Some(kind) if kind.eq_ignore_ascii_case("dpop") => TokenKind::Dpop,
         _ => TokenKind::Bearer,

@@ -23,6 +23,7 @@ pub(super) async fn obtain_consent(
     let redirect = interact.prepare(fixed.transpose()?.as_ref()).await?;
     let uri = redirect.uri().to_owned();
     let client = context.client(&plan, Some(&uri), "authorization_code").await?;
+    // After `prepare`, which listens: the port is part of the redirect URL.
     let begun = authorize_url::begin(server, &client.id, &uri, resource, &plan.scopes)?;
     let registrar = context.registrar_of(&client, &server.issuer);
     // A server that no longer knows a client reports it to the user only. Delete the registration now, and store it

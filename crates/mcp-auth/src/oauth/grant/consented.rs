@@ -62,7 +62,7 @@ impl Obtained {
             },
             Some(refresh) => {
                 let login = Login {
-                    generation: random_text()?,
+                    generation: random_text(),
                     token_endpoint: server.token_endpoint()?.to_owned(),
                     issuer: server.issuer,
                     revocation_endpoint: server.revocation_endpoint,

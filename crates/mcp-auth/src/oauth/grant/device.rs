@@ -62,6 +62,7 @@ async fn poll(
     until: Instant,
 ) -> Result<TokenResponse, LoginError> {
     loop {
+        // Before the first request too: a user needs longer than that, and some servers reject an early one.
         tokio::time::sleep(pause).await;
         if Instant::now() >= until {
             return Err(LoginError::Denied(Refusal::new("expired_token", None)));
@@ -69,6 +70,7 @@ async fn poll(
         match context.request_token(plan, client, form.clone()).await {
             Err(LoginError::Refused { refusal, asking }) => match refusal.code.as_str() {
                 "authorization_pending" | "temporarily_unavailable" => {}
+                // For this and all later requests: https://www.rfc-editor.org/rfc/rfc8628#section-3.5
                 "slow_down" => pause = (pause + Duration::from_secs(5)).min(LONGEST_PAUSE),
                 "access_denied" | "expired_token" => return Err(LoginError::Denied(refusal)),
                 _ => return Err(LoginError::Refused { refusal, asking }),

@@ -25,9 +25,13 @@ use crate::{
     secret::Secret,
 };
 
+/// <https://www.rfc-editor.org/rfc/rfc7523#section-2.1>
 const JWT_BEARER: &str = "urn:ietf:params:oauth:grant-type:jwt-bearer";
+/// <https://www.rfc-editor.org/rfc/rfc8693#section-2.1>
 const EXCHANGE: &str = "urn:ietf:params:oauth:grant-type:token-exchange";
+/// <https://datatracker.ietf.org/doc/html/draft-ietf-oauth-identity-assertion-authz-grant>
 const ID_JAG: &str = "urn:ietf:params:oauth:token-type:id-jag";
+/// <https://www.rfc-editor.org/rfc/rfc8693#section-3>
 const ID_TOKEN: &str = "urn:ietf:params:oauth:token-type:id_token";
 const SAML: &str = "urn:ietf:params:oauth:token-type:saml2";
 
@@ -70,6 +74,7 @@ async fn exchange(context: &Context, plan: Plan) -> Result<(), LoginError> {
 
 async fn request_for_client(context: &Context, plan: &Plan) -> Result<TokenResponse, LoginError> {
     let client = configured_client(context, plan).await?;
+    // https://www.rfc-editor.org/rfc/rfc6749#section-4.4.2
     let form = Form::new("client_credentials")
         .with("resource", &plan.found.resource)
         .with_some("scope", plan.scopes.to_param().as_deref());
@@ -110,6 +115,8 @@ async fn request_for_enterprise(
     let asking = "a grant from the identity provider";
     let endpoint = TokenEndpoint { at, dpop: None };
     let grant = endpoint.request(form, &mut Nonces::default(), asking).await?;
+    // Another type could be a token for the identity provider itself, which must not be sent on. Servers must name the
+    // type: https://www.rfc-editor.org/rfc/rfc8693#section-2.2.1
     if grant.issued_type.as_deref() != Some(ID_JAG) {
         let why = "it has another token type";
         return Err(LoginError::BadDocument { what: asking, why });

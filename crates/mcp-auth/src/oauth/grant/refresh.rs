@@ -60,7 +60,7 @@ async fn refresh_locked(context: &Context) -> Result<bool, LoginError> {
                     logins.drop_refused(&login).await?;
                     return Err(LoginError::Ended);
                 }
-                // Any other error leaves the refresh token valid.
+                // Any other error leaves the refresh token valid: https://www.rfc-editor.org/rfc/rfc6749#section-5.2
                 if refusal.code != "invalid_grant" {
                     return Err(LoginError::Refused { refusal, asking });
                 }
@@ -75,6 +75,7 @@ async fn refresh_locked(context: &Context) -> Result<bool, LoginError> {
 }
 
 async fn redeem(context: &Context, login: &Login) -> Result<TokenResponse, LoginError> {
+    // Without `scope`, which keeps the scopes of the login: https://www.rfc-editor.org/rfc/rfc6749#section-6
     let form = Form::new("refresh_token")
         .with("refresh_token", login.refresh.expose())
         .with("resource", &login.resource);
@@ -94,8 +95,9 @@ async fn keep(
     login: Login,
     response: TokenResponse,
 ) -> Result<(), LoginError> {
+    // Without a new one, the old one remains valid: https://www.rfc-editor.org/rfc/rfc6749#section-6
     let renewed = match &response.refresh {
-        Some(refresh) if *refresh != login.refresh => Some(login.renewed(refresh.clone())?),
+        Some(refresh) if *refresh != login.refresh => Some(login.renewed(refresh.clone())),
         _ => None,
     };
     let is_fit = response.check_kind(context.options.dpop);

@@ -3,7 +3,6 @@
 use serde_json::{Value, json};
 
 use crate::{
-    error::LoginError,
     oauth::{
         client::Client,
         document::{object, text},
@@ -30,8 +29,8 @@ pub(crate) struct Login {
 
 impl Login {
     /// Returns the login with a new refresh token and generation.
-    pub(crate) fn renewed(&self, refresh: Secret) -> Result<Self, LoginError> {
-        Ok(Self { generation: random_text()?, refresh, ..self.clone() })
+    pub(crate) fn renewed(&self, refresh: Secret) -> Self {
+        Self { generation: random_text(), refresh, ..self.clone() }
     }
 
     pub(super) fn to_secret(&self) -> Secret {

@@ -3,15 +3,14 @@
 use std::{collections::HashMap, fmt};
 
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
-use ring::{
-    digest,
-    rand::SystemRandom,
-    signature::{ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair},
-};
 use serde_json::json;
+use sha2::{Digest as _, Sha256};
 use zeroize::Zeroizing;
 
-use super::jwt::{SigningKey, base64url, random_text, unix_now};
+use super::{
+    jwt::{SigningKey, base64url, random_text, unix_now},
+    key_pair::KeyPair,
+};
 use crate::{
     error::LoginError,
     origin::{origin, web},
@@ -44,10 +43,8 @@ pub(crate) struct DpopKey {
 
 impl DpopKey {
     pub(crate) fn generate() -> Result<Self, LoginError> {
-        let curve = &ECDSA_P256_SHA256_FIXED_SIGNING;
-        let der = EcdsaKeyPair::generate_pkcs8(curve, &SystemRandom::new())
-            .map_err(|_| LoginError::BadCredential("a key could not be generated"))?;
-        Self::over(der.as_ref(), Secret::new(base64url(der.as_ref())))
+        let der = KeyPair::generate()?;
+        Self::over(&der, Secret::new(base64url(&der)))
     }
 
     /// Reads a stored key.
@@ -81,14 +78,13 @@ impl DpopKey {
             "jwk": { "kty": "EC", "crv": "P-256", "x": x, "y": y },
         });
         let mut claims = json!({
-            "jti": random_text()?,
+            "jti": random_text(),
             "htm": method,
             "htu": bare(url),
             "iat": unix_now(),
         });
         if let Some(token) = token {
-            let hash = digest::digest(&digest::SHA256, token.expose().as_bytes());
-            claims["ath"] = base64url(hash.as_ref()).into();
+            claims["ath"] = base64url(&Sha256::digest(token.expose())).into();
         }
         if let Some(nonce) = nonce {
             claims["nonce"] = nonce.into();
@@ -103,7 +99,7 @@ impl fmt::Debug for DpopKey {
     }
 }
 
-/// Returns the URL without query and fragment.
+/// Returns the URL without query and fragment, for `htu`: <https://www.rfc-editor.org/rfc/rfc9449#section-4.2>.
 fn bare(url: &str) -> String {
     let Some(mut parsed) = web(url) else { return url.to_owned() };
     parsed.set_query(None);
@@ -127,11 +123,13 @@ impl Nonces {
 
     /// Stores a nonce, and returns whether it is new.
     pub(crate) fn learn(&mut self, url: &str, nonce: &str) -> bool {
+        // The characters of https://www.rfc-editor.org/rfc/rfc9449#section-8.1 are all graphic; a line break would split a header.
         let is_fit = nonce.len() <= LONGEST_NONCE && nonce.bytes().all(|b| b.is_ascii_graphic());
         let Some(origin) = origin(url).filter(|_| is_fit && !nonce.is_empty()) else {
             return false;
         };
         if self.0.len() >= MOST_NONCES && !self.0.contains_key(&origin) {
+            // A server that requires a nonce sends it again, at the cost of one request.
             self.0.clear();
         }
         self.0.insert(origin, nonce.to_owned()).as_deref() != Some(nonce)
@@ -139,6 +137,7 @@ impl Nonces {
 }
 
 #[cfg(test)]
+#[cfg(any(feature = "aws-lc-rs", feature = "ring"))]
 mod tests {
     use serde_json::Value;
 
@@ -159,8 +158,7 @@ mod tests {
         assert_eq!(header["jwk"].as_object().unwrap().len(), 4, "the public key only");
         assert_eq!(claims["htu"], "https://a.test/mcp");
         assert_eq!((&claims["htm"], &claims["nonce"]), (&json!("POST"), &json!("n")));
-        let hash = digest::digest(&digest::SHA256, b"t");
-        assert_eq!(claims["ath"], base64url(hash.as_ref()));
+        assert_eq!(claims["ath"], base64url(&Sha256::digest("t")));
         let socket = key.proof("GET", "wss://a.test/mcp", Some(&token), None).unwrap();
         assert_eq!(part(&socket, 1)["htu"], "https://a.test/mcp");
         let bare = key.proof("POST", "https://a.test/token", None, None).unwrap();

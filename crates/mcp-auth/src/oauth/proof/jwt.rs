@@ -6,27 +6,19 @@ use base64::{
     Engine as _,
     engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD},
 };
-use ring::{
-    rand::{SecureRandom as _, SystemRandom},
-    rsa,
-    signature::{self, EcdsaKeyPair},
-};
+use oauth2::CsrfToken;
 use serde_json::{Value, json};
 use zeroize::Zeroizing;
 
+use super::key_pair::KeyPair;
 use crate::{error::LoginError, secret::Secret};
 
 /// A private key for signatures: P-256 for `ES256`, RSA for `RS256`.
 #[derive(Clone)]
 pub struct SigningKey {
-    pair: Arc<Pair>,
+    pair: Arc<KeyPair>,
     /// The `kid` in the header of signed tokens.
     id: Option<String>,
-}
-
-enum Pair {
-    Es256(EcdsaKeyPair),
-    Rs256(rsa::KeyPair),
 }
 
 impl SigningKey {
@@ -38,13 +30,7 @@ impl SigningKey {
     }
 
     pub(crate) fn from_pkcs8(der: &[u8]) -> Result<Self, LoginError> {
-        let curve = &signature::ECDSA_P256_SHA256_FIXED_SIGNING;
-        if let Ok(pair) = EcdsaKeyPair::from_pkcs8(curve, der, &SystemRandom::new()) {
-            return Ok(Self { pair: Arc::new(Pair::Es256(pair)), id: None });
-        }
-        let unfit = |_| LoginError::BadCredential("the key is neither P-256 nor RSA");
-        let pair = rsa::KeyPair::from_pkcs8(der).map_err(unfit)?;
-        Ok(Self { pair: Arc::new(Pair::Rs256(pair)), id: None })
+        Ok(Self { pair: Arc::new(KeyPair::from_pkcs8(der)?), id: None })
     }
 
     /// Sets the key id (`kid`), for servers that know several keys.
@@ -56,19 +42,12 @@ impl SigningKey {
 
     /// Returns `ES256` or `RS256`.
     pub fn algorithm(&self) -> &'static str {
-        match &*self.pair {
-            Pair::Es256(_) => "ES256",
-            Pair::Rs256(_) => "RS256",
-        }
+        self.pair.algorithm()
     }
 
     /// Returns the two coordinates of a P-256 public key.
     pub(crate) fn public_point(&self) -> Option<(String, String)> {
-        use ring::signature::KeyPair as _;
-        let Pair::Es256(pair) = &*self.pair else { return None };
-        // Uncompressed: the byte 4, then both coordinates.
-        let point = pair.public_key().as_ref().get(1..65)?;
-        let (x, y) = point.split_at(32);
+        let (x, y) = self.pair.public_point()?;
         Some((base64url(x), base64url(y)))
     }
 
@@ -83,21 +62,7 @@ impl SigningKey {
             base64url(header.to_string().as_bytes()),
             base64url(claims.to_string().as_bytes())
         );
-        let (random, failed) = (SystemRandom::new(), LoginError::BadCredential("signing failed"));
-        let signature = match &*self.pair {
-            Pair::Es256(pair) => match pair.sign(&random, signed.as_bytes()) {
-                Ok(signature) => signature.as_ref().to_vec(),
-                Err(_) => return Err(failed),
-            },
-            Pair::Rs256(pair) => {
-                let mut signature = vec![0; pair.public().modulus_len()];
-                let how = &signature::RSA_PKCS1_SHA256;
-                if pair.sign(how, &random, signed.as_bytes(), &mut signature).is_err() {
-                    return Err(failed);
-                }
-                signature
-            }
-        };
+        let signature = self.pair.sign(signed.as_bytes())?;
         Ok(Secret::new(format!("{signed}.{}", base64url(&signature))))
     }
 }
@@ -121,8 +86,9 @@ pub(crate) fn client_assertion(
         "sub": client_id,
         "aud": audience,
         "iat": now,
+        // Required, and short because the assertion is sent at once: https://www.rfc-editor.org/rfc/rfc7523#section-3
         "exp": now + 300,
-        "jti": random_text()?,
+        "jti": random_text(),
     });
     key.sign(json!({ "typ": "JWT" }), &claims)
 }
@@ -166,12 +132,8 @@ fn precise(seconds: u64) -> f64 {
 }
 
 /// Returns 128 random bits as text.
-pub(crate) fn random_text() -> Result<String, LoginError> {
-    let mut bytes = [0; 16];
-    match SystemRandom::new().fill(&mut bytes) {
-        Ok(()) => Ok(base64url(&bytes)),
-        Err(_) => Err(LoginError::BadCredential("the system's random number generator failed")),
-    }
+pub(crate) fn random_text() -> String {
+    CsrfToken::new_random().into_secret()
 }
 
 pub(crate) fn base64url(bytes: &[u8]) -> String {
@@ -193,15 +155,14 @@ pub(crate) fn unix_now() -> u64 {
 }
 
 #[cfg(test)]
+#[cfg(any(feature = "aws-lc-rs", feature = "ring"))]
 mod tests {
-    use ring::signature::{ECDSA_P256_SHA256_FIXED, KeyPair as _, UnparsedPublicKey};
+    use ring::signature::{ECDSA_P256_SHA256_FIXED, UnparsedPublicKey};
 
     use super::*;
 
     fn key() -> SigningKey {
-        let curve = &signature::ECDSA_P256_SHA256_FIXED_SIGNING;
-        let der = EcdsaKeyPair::generate_pkcs8(curve, &SystemRandom::new()).unwrap();
-        let body = STANDARD.encode(der.as_ref());
+        let body = STANDARD.encode(KeyPair::generate().unwrap());
         let pem = format!("-----BEGIN PRIVATE KEY-----\n{body}\n-----END PRIVATE KEY-----\n");
         SigningKey::from_pem(&Secret::new(pem)).unwrap()
     }
@@ -215,8 +176,8 @@ mod tests {
         let key = key().with_id("k1");
         let jwt = client_assertion(&key, "me", "https://as.test", 1000).unwrap();
         let (signed, signature) = jwt.expose().rsplit_once('.').unwrap();
-        let Pair::Es256(pair) = &*key.pair else { panic!("not P-256") };
-        let public = UnparsedPublicKey::new(&ECDSA_P256_SHA256_FIXED, pair.public_key().as_ref());
+        let (x, y) = key.pair.public_point().unwrap();
+        let public = UnparsedPublicKey::new(&ECDSA_P256_SHA256_FIXED, [&[4], x, y].concat());
         public.verify(signed.as_bytes(), &URL_SAFE_NO_PAD.decode(signature).unwrap()).unwrap();
         let claims = signed.split_once('.').unwrap().1;
         let claims: Value =

@@ -47,6 +47,8 @@ impl Consent {
         let wanted = self.hints.scope.as_deref().map(Scopes::parse).unwrap_or_default();
         let wider = self.requested.clone().union(&wanted);
         if challenge.status == 403 {
+            // Any other 403 is about the user's rights, which new scopes do not change:
+            // https://modelcontextprotocol.io/specification/2025-11-25/basic/authorization#scope-challenge-handling
             if challenge.param("error") != Some("insufficient_scope") {
                 return Err(LoginError::Forbidden);
             }

@@ -50,7 +50,7 @@ impl Pacing {
         self.last_failure.clone()
     }
 
-    /// Records a failure for all tasks that wait for the same token.
+    /// Records a failure for all tasks that wait for the same token, so that each does not repeat it.
     pub(crate) fn fail(&mut self, failure: AuthFailure) {
         self.failures += 1;
         self.last_failure = Some(failure);

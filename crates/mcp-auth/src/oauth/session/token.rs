@@ -43,6 +43,7 @@ impl HeldToken {
             kind: response.kind,
             dpop,
             obtained: now,
+            // A lifetime beyond the range of the clock counts as unlimited.
             expires: response.life.and_then(|life| now.checked_add(life)),
             life: response.life,
             stamp,
@@ -56,6 +57,7 @@ impl HeldToken {
 
     /// Whether it is time to renew it.
     pub(super) fn is_due(&self, now: Instant) -> bool {
+        // Early enough that it does not expire on the way, and not so early that short-lived tokens are always due.
         let early = self.life.map_or(Duration::ZERO, |life| (life / 10).min(EARLY));
         self.expires.is_some_and(|expires| now + early >= expires)
     }
@@ -83,11 +85,13 @@ impl HeldToken {
             ("authorization".to_owned(), format!("{scheme} {}", self.access.expose()))
         };
         match (self.kind, &self.dpop) {
+            // https://www.rfc-editor.org/rfc/rfc9449#section-7.1
             (TokenKind::Dpop, Some(key)) => {
                 let nonce = nonces.get(target.url);
                 let proof = key.proof(target.method, target.url, Some(&self.access), nonce)?;
                 Ok(vec![header("DPoP"), ("dpop".to_owned(), proof.expose().to_owned())])
             }
+            // In the header only, never in the URL: https://modelcontextprotocol.io/specification/2025-11-25/basic/authorization#token-requirements
             _ => Ok(vec![header("Bearer")]),
         }
     }

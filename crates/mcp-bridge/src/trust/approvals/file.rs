@@ -22,8 +22,12 @@ pub(super) fn encode(tools: &Tools) -> String {
         .to_string()
 }
 
-/// Reads the file. A file that others can write to is an error, and none of its approvals apply.
-pub(super) fn read(path: &Path) -> Result<Tools, ToolApprovalsError> {
+/// Reads the file. A file that is inside the project or that others can write to is an error, and none of its approvals
+/// apply.
+pub(super) fn read(path: &Path, project: Option<&Path>) -> Result<Tools, ToolApprovalsError> {
+    if project.is_some_and(|project| is_inside(path, project)) {
+        return Err(ToolApprovalsError::InsideProject(path.to_owned()));
+    }
     let bytes = match read_private(path, LARGEST) {
         Ok(Some(bytes)) => bytes,
         Ok(None) => return Ok(Tools::default()),
@@ -35,6 +39,15 @@ pub(super) fn read(path: &Path) -> Result<Tools, ToolApprovalsError> {
         _ => first(root),
     });
     tools.ok_or_else(|| ToolApprovalsError::Malformed(path.to_owned()))
+}
+
+/// Whether the file, which may not exist yet, is inside the folder.
+fn is_inside(path: &Path, folder: &Path) -> bool {
+    let real = path.ancestors().find_map(|near| near.canonicalize().ok());
+    match (real, folder.canonicalize()) {
+        (Some(path), Ok(folder)) => path.starts_with(folder),
+        _ => !folder.as_os_str().is_empty() && path.starts_with(folder),
+    }
 }
 
 fn second(root: &Value) -> Option<Tools> {

@@ -11,11 +11,8 @@ use crate::{
 
 /// Lists permanent approvals, or revokes those that match `glob`.
 pub(super) fn run(app: &App, glob: Option<&String>) -> Done {
-    let path = app.config.places.state.as_ref().map(|state| state.join("tools.json"));
-    let approvals = match path {
-        Some(path) => ToolApprovals::load(path).map_err(|e| Problem::chain(Exit::Config, &e))?,
-        None => ToolApprovals::new(),
-    };
+    let approvals = app.config.tool_approvals().unwrap_or_else(|| Ok(ToolApprovals::new()));
+    let approvals = approvals.map_err(|e| Problem::chain(Exit::Config, &e))?;
     let mut permissions = approvals.permissions();
     if let Some(glob) = glob {
         permissions.retain(|permission| glob_matches(glob, permission));

@@ -4,7 +4,7 @@
 //! compile in CI. `--build` checks and writes `target/book/html`. The book also contains two files of the root, so it
 //! is built from a copy with rewritten links.
 
-mod links;
+pub(crate) mod links;
 
 use std::{
     collections::{BTreeMap, BTreeSet},

@@ -9,7 +9,7 @@ use std::{
 };
 
 use crate::{
-    api, dist,
+    api, book, dist,
     pinned::Pinned,
     process::{capture, run},
     workspace::{Package, Workspace},
@@ -43,6 +43,7 @@ pub(crate) fn task(arguments: &[String]) -> Result<(), String> {
     }
     api::task(&["--check".to_owned()])?;
     semver(&workspace.packages)?;
+    book::task(&["--build".to_owned()])?;
     dist::task(&[])?;
     dist::task(&["--prefix".to_owned(), "mcph".to_owned()])?;
     println!("ready: see docs/release.md for how to publish target/dist");

@@ -8,7 +8,6 @@ mod manifest;
 mod modules;
 mod placement;
 mod source;
-mod steps;
 
 use std::{fmt, fs, path::Path};
 
@@ -71,8 +70,6 @@ pub(crate) fn task(arguments: &[String]) -> Result<(), String> {
     let table = sources.iter().find(|source| source.path == features::TABLE);
     findings.extend(table.map(|table| features::check(&table.text, &sources)).unwrap_or_default());
     findings.extend(modules::check(&sources));
-    let script = sources.iter().find(|source| source.path == steps::SCRIPT);
-    findings.extend(script.map(|script| steps::check(&script.text)).unwrap_or_default());
     findings.extend(placement::check(&sources));
     for finding in &findings {
         println!("{finding}");

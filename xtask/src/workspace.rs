@@ -38,6 +38,8 @@ pub(crate) struct Package {
     pub(crate) features: Vec<String>,
     /// Every dependency of every kind: normal, build, dev, optional and per target.
     pub(crate) dependencies: Vec<String>,
+    /// The dependencies of the package itself, without those of its tests and build script.
+    pub(crate) own_dependencies: Vec<String>,
 }
 
 impl Workspace {
@@ -90,6 +92,10 @@ impl Package {
                 .map(|features| features.keys().cloned().collect())
                 .unwrap_or_default(),
             dependencies: array(json, "dependencies")
+                .map(|dependency| text(dependency, "name"))
+                .collect::<Result<_, _>>()?,
+            own_dependencies: array(json, "dependencies")
+                .filter(|dependency| dependency["kind"].is_null())
                 .map(|dependency| text(dependency, "name"))
                 .collect::<Result<_, _>>()?,
         })
@@ -149,6 +155,7 @@ mod tests {
         assert!(package.is_library && package.is_published);
         assert_eq!(package.features, ["default", "http"]);
         assert_eq!(package.dependencies, ["bytes", "mcp-b"]);
+        assert_eq!(package.own_dependencies, ["bytes"]);
     }
 
     #[test]

@@ -4,8 +4,10 @@ mod code;
 mod features;
 mod layers;
 mod lines;
+mod locks;
 mod manifest;
 mod modules;
+mod owners;
 mod placement;
 mod source;
 
@@ -71,6 +73,8 @@ pub(crate) fn task(arguments: &[String]) -> Result<(), String> {
     findings.extend(table.map(|table| features::check(&table.text, &sources)).unwrap_or_default());
     findings.extend(modules::check(&sources));
     findings.extend(placement::check(&sources));
+    findings.extend(owners::check(&sources));
+    findings.extend(locks::check(&workspace.packages, &sources));
     for finding in &findings {
         println!("{finding}");
     }

@@ -2,6 +2,7 @@
 
 mod code;
 mod features;
+mod front;
 mod layers;
 mod lines;
 mod locks;
@@ -10,6 +11,7 @@ mod modules;
 mod owners;
 mod placement;
 mod source;
+mod words;
 
 use std::{fmt, fs, path::Path};
 
@@ -73,7 +75,9 @@ pub(crate) fn task(arguments: &[String]) -> Result<(), String> {
     findings.extend(table.map(|table| features::check(&table.text, &sources)).unwrap_or_default());
     findings.extend(modules::check(&sources));
     findings.extend(placement::check(&sources));
+    findings.extend(front::check(&workspace.packages, &sources));
     findings.extend(owners::check(&sources));
+    findings.extend(words::check(&sources));
     findings.extend(locks::check(&workspace.packages, &sources));
     for finding in &findings {
         println!("{finding}");

@@ -9,7 +9,7 @@ use std::{
 };
 
 use crate::{
-    api, book, dist,
+    api, dist,
     pinned::Pinned,
     process::{capture, run},
     workspace::{Package, Workspace},
@@ -50,7 +50,6 @@ pub(crate) fn task(arguments: &[String]) -> Result<(), String> {
     }
     api::task(&["--check".to_owned()])?;
     semver(&workspace.packages)?;
-    book::task(&["--build".to_owned()])?;
     dist::task(&[])?;
     dist::task(&["--prefix".to_owned(), "mcph".to_owned()])?;
     println!("ready: see docs/release.md for how to publish target/dist");

@@ -24,10 +24,10 @@ pub(crate) const STEPS: &[(&str, &[&str])] = &[
     ("conformance", &[]),
     ("conformance-server", &[]),
     ("faults", &["--check"]),
-    // Both check what the installed toolchains allow, and name the rest: `NOT CHECKED`. The GitHub workflow installs
-    // the toolchains and passes `--strict`.
+    // Both check what the installed toolchains and the fetched crates allow, and name the rest: `NOT CHECKED`. The GitHub
+    // workflow installs the toolchains and passes `--strict`.
     ("platforms", &[]),
-    ("versions", &[]),
+    ("versions", &["--locked"]),
     ("picture", &["--check"]),
     ("dist", &["--quick"]),
     // All mutants take long; a sample shows that the redaction of secrets is still tested.

@@ -101,7 +101,7 @@ const TASKS: &[(&str, &str, Task)] = &[
     ),
     (
         "versions",
-        "the oldest compiler and the oldest dependencies that the manifests promise: [--strict]",
+        "the oldest compiler and the oldest dependencies that the manifests promise: [--strict | --locked]",
         versions::task,
     ),
     (

@@ -1,10 +1,10 @@
 //! `cargo xtask book`: checks `docs/` and builds it as a book.
 //!
-//! The check covers the table of contents and the links between files. It does not need mdbook, which takes minutes to
-//! compile in CI. `--build` checks and writes `target/book/html`. The book also contains two files of the root, so it
+//! The check covers the table of contents and the links between files, and does not need mdbook, which is compiled when
+//! it is missing. `--build` checks and writes `target/book/html`. The book also contains two files of the root, so it
 //! is built from a copy with rewritten links.
 
-mod links;
+pub(crate) mod links;
 
 use std::{
     collections::{BTreeMap, BTreeSet},

@@ -32,6 +32,7 @@ mod process;
 mod refservers;
 mod release;
 mod search_eval;
+mod strict;
 mod test;
 mod tidy;
 mod versions;
@@ -73,7 +74,11 @@ const TASKS: &[(&str, &str, Task)] = &[
     ),
     ("docs", "rustdoc with warnings denied: [cargo doc's own, such as --open]", docs::task),
     ("book", "docs/ as a book: pages and links are checked; --build makes it", book::task),
-    ("picture", "docs/demo.svg, from a real run of `mcp demo`: [--check]", picture::task),
+    (
+        "picture",
+        "docs/demo.svg from a run of `mcp demo`, docs/architecture.svg from the layers: [--check]",
+        picture::task,
+    ),
     (
         "api",
         "the public API of each library, written to its api.txt: [--check] [-p PACKAGE]…",
@@ -91,12 +96,12 @@ const TASKS: &[(&str, &str, Task)] = &[
     ),
     (
         "platforms",
-        "Windows and macOS, as far as the toolchain allows: clippy for each target",
+        "Windows and macOS, as far as the toolchain allows: clippy for each target: [--strict]",
         platforms::task,
     ),
     (
         "versions",
-        "the oldest compiler and the oldest dependencies that the manifests promise",
+        "the oldest compiler and the oldest dependencies that the manifests promise: [--strict | --locked]",
         versions::task,
     ),
     (
@@ -133,7 +138,7 @@ const TASKS: &[(&str, &str, Task)] = &[
         "whether tests notice broken guards: [--sample N] [--only PATH]… [--list]",
         mutants::task,
     ),
-    ("ci", "every step of .ci/run, or those named: [steps]", ci::task),
+    ("ci", "every step of CI, or those named: [steps] [--list]", ci::task),
 ];
 
 fn main() -> ExitCode {

@@ -1,7 +1,10 @@
-//! `cargo xtask picture`: `docs/demo.svg`, a recording of a real run of `mcp demo`.
+//! `cargo xtask picture`: `docs/demo.svg`, a recording of a real run of `mcp demo`, and `docs/architecture.svg`, the
+//! crates in layers.
 //!
 //! The run needs neither network nor configuration and always prints the same text, so the picture changes only with
-//! the command. `--check` compares.
+//! the command. The layers follow from the manifests. `--check` compares both.
+
+mod architecture;
 
 use std::{fmt::Write as _, fs, process::Command};
 
@@ -23,18 +26,29 @@ pub(crate) fn task(arguments: &[String]) -> Result<(), String> {
         [flag] if flag == "--check" => true,
         [other, ..] => return Err(format!("this task takes `--check` or nothing, not `{other}`")),
     };
+    let workspace = Workspace::load()?;
+    // Both are compared before either is reported.
+    let layers = keep(architecture::FILE, &architecture::draw(&workspace.packages)?, check);
+    keep(FILE, &draw("mcp demo", &demo(&workspace)?), check).and(layers)
+}
+
+/// The output of `mcp demo`.
+fn demo(workspace: &Workspace) -> Result<String, String> {
     run(&mut cargo(["build", "--quiet", "--package=mcp-cli", "--bin=mcp"]))?;
-    let home = Workspace::load()?.target.join("picture");
+    let home = workspace.target.join("picture");
     fs::create_dir_all(&home).map_err(|error| format!("no home for the demo: {error}"))?;
-    let mut demo = Command::new(Workspace::load()?.target.join("debug/mcp"));
-    let said = capture(demo.arg("demo").env_clear().env("HOME", &home).current_dir(&home))?;
-    let picture = draw("mcp demo", &said);
+    let mut demo = Command::new(workspace.target.join("debug/mcp"));
+    capture(demo.arg("demo").env_clear().env("HOME", &home).current_dir(&home))
+}
+
+/// Writes a picture, or compares it with the file.
+fn keep(file: &str, picture: &str, check: bool) -> Result<(), String> {
     if !check {
-        return fs::write(FILE, picture).map_err(|error| format!("cannot write {FILE}: {error}"));
+        return fs::write(file, picture).map_err(|error| format!("cannot write {file}: {error}"));
     }
-    match fs::read_to_string(FILE) {
+    match fs::read_to_string(file) {
         Ok(old) if old == picture => Ok(()),
-        _ => Err(format!("{FILE} is out of date: run `cargo xtask picture`")),
+        _ => Err(format!("{file} is out of date: run `cargo xtask picture`")),
     }
 }
 

@@ -17,8 +17,11 @@ use crate::{
 
 const TOOL: Pinned = Pinned { name: "cargo-semver-checks", version: "0.51.0" };
 
-/// A placeholder for the project's URL, which does not exist yet.
-const PLACEHOLDER: &str = "example.org";
+/// Placeholders for the project's addresses and teams, which do not exist yet.
+const PLACEHOLDERS: &[&str] = &["example.org", "example-org"];
+
+/// Files with an address or a team of the project, besides the manifests.
+const ADDRESSED: &[&str] = &["SECURITY.md", ".github/CODEOWNERS"];
 
 pub(crate) fn task(arguments: &[String]) -> Result<(), String> {
     let tag = match arguments {
@@ -31,6 +34,10 @@ pub(crate) fn task(arguments: &[String]) -> Result<(), String> {
     for changelog in changelogs(&workspace) {
         let text = fs::read_to_string(&changelog).unwrap_or_default();
         wrong.extend(check_changelog(&workspace, &changelog, &text));
+    }
+    for file in ADDRESSED {
+        let text = fs::read_to_string(file).unwrap_or_default();
+        wrong.extend(check_addresses(file, &text));
     }
     if !capture(Command::new("git").args(["status", "--porcelain"]))?.trim().is_empty() {
         wrong.push("there are changes that are not committed".to_owned());
@@ -59,7 +66,7 @@ fn check(packages: &[Package], tag: Option<&str>) -> Vec<String> {
             wrong.push(format!("{} is {}, others are {version}", package.name, package.version));
         }
         let urls = [&package.repository, &package.homepage, &package.documentation];
-        if urls.iter().any(|url| url.as_deref().is_some_and(|url| url.contains(PLACEHOLDER))) {
+        if urls.iter().any(|url| url.as_deref().is_some_and(has_placeholder)) {
             wrong.push(format!("{} has a placeholder for an address", package.name));
         }
     }
@@ -67,6 +74,21 @@ fn check(packages: &[Package], tag: Option<&str>) -> Vec<String> {
         wrong.push(format!("the tag is {}, the version {version}", tag.unwrap_or_default()));
     }
     wrong
+}
+
+fn has_placeholder(text: &str) -> bool {
+    PLACEHOLDERS.iter().any(|placeholder| text.contains(placeholder))
+}
+
+/// A sentence with the first line that has a placeholder. A missing file is a finding too.
+fn check_addresses(file: &str, text: &str) -> Option<String> {
+    if text.is_empty() {
+        return Some(format!("{file} is missing or empty"));
+    }
+    // Comments explain the placeholders.
+    let is_one = |line: &str| !line.starts_with('#') && has_placeholder(line);
+    let line = text.lines().position(is_one)? + 1;
+    Some(format!("{file}:{line} has a placeholder for an address or a team"))
 }
 
 /// The changelog of the workspace, and of each package.
@@ -127,6 +149,17 @@ mod tests {
             ]
         );
         assert!(check(&packages[..1], Some("v0.2.0")).is_empty());
+    }
+
+    #[test]
+    fn placeholders_in_contacts_and_owners_are_named() {
+        let owners = "# example-org\n* @real/team\n/x @example-org/security\n";
+        assert_eq!(
+            check_addresses(".github/CODEOWNERS", owners).unwrap(),
+            ".github/CODEOWNERS:3 has a placeholder for an address or a team"
+        );
+        assert_eq!(check_addresses("SECURITY.md", "# Security\n[report](https://real)\n"), None);
+        assert!(check_addresses("SECURITY.md", "").is_some());
     }
 
     #[test]

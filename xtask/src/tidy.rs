@@ -2,13 +2,16 @@
 
 mod code;
 mod features;
+mod front;
 mod layers;
 mod lines;
+mod locks;
 mod manifest;
 mod modules;
+mod owners;
 mod placement;
 mod source;
-mod steps;
+mod words;
 
 use std::{fmt, fs, path::Path};
 
@@ -71,9 +74,11 @@ pub(crate) fn task(arguments: &[String]) -> Result<(), String> {
     let table = sources.iter().find(|source| source.path == features::TABLE);
     findings.extend(table.map(|table| features::check(&table.text, &sources)).unwrap_or_default());
     findings.extend(modules::check(&sources));
-    let script = sources.iter().find(|source| source.path == steps::SCRIPT);
-    findings.extend(script.map(|script| steps::check(&script.text)).unwrap_or_default());
     findings.extend(placement::check(&sources));
+    findings.extend(front::check(&workspace.packages, &sources));
+    findings.extend(owners::check(&sources));
+    findings.extend(words::check(&sources));
+    findings.extend(locks::check(&workspace.packages, &sources));
     for finding in &findings {
         println!("{finding}");
     }

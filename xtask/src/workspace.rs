@@ -38,6 +38,10 @@ pub(crate) struct Package {
     pub(crate) features: Vec<String>,
     /// Every dependency of every kind: normal, build, dev, optional and per target.
     pub(crate) dependencies: Vec<String>,
+    /// The dependencies of the package itself, without those of its tests and build script.
+    pub(crate) own_dependencies: Vec<String>,
+    /// Those of `own_dependencies` that no feature and no target switches off.
+    pub(crate) required_dependencies: Vec<String>,
 }
 
 impl Workspace {
@@ -68,6 +72,7 @@ impl Package {
         let manifest = PathBuf::from(text(json, "manifest_path")?);
         let folder = manifest.parent().unwrap_or(&manifest);
         let parts = folder.strip_prefix(root).unwrap_or(folder).iter();
+        let own = || array(json, "dependencies").filter(|one| one["kind"].is_null());
         let optional = |key: &str| json[key].as_str().map(str::to_owned);
         Ok(Self {
             name: text(json, "name")?,
@@ -90,6 +95,13 @@ impl Package {
                 .map(|features| features.keys().cloned().collect())
                 .unwrap_or_default(),
             dependencies: array(json, "dependencies")
+                .map(|dependency| text(dependency, "name"))
+                .collect::<Result<_, _>>()?,
+            own_dependencies: own()
+                .map(|dependency| text(dependency, "name"))
+                .collect::<Result<_, _>>()?,
+            required_dependencies: own()
+                .filter(|one| one["optional"] != true && one["target"].is_null())
                 .map(|dependency| text(dependency, "name"))
                 .collect::<Result<_, _>>()?,
         })
@@ -137,7 +149,11 @@ mod tests {
                 "metadata": {"docs": {"rs": {"all-features": true}}},
                 "targets": [{"kind": ["lib"]}, {"kind": ["test"]}],
                 "features": {"default": [], "http": []},
-                "dependencies": [{"name": "bytes", "kind": null}, {"name": "mcp-b", "kind": "dev"}]
+                "dependencies": [
+                    {"name": "bytes", "kind": null}, {"name": "mcp-b", "kind": "dev"},
+                    {"name": "http", "kind": null, "optional": true},
+                    {"name": "nix", "kind": null, "target": "cfg(unix)"}
+                ]
             }]}"#,
         )
         .unwrap();
@@ -148,7 +164,9 @@ mod tests {
         assert!(package.documents_all_features);
         assert!(package.is_library && package.is_published);
         assert_eq!(package.features, ["default", "http"]);
-        assert_eq!(package.dependencies, ["bytes", "mcp-b"]);
+        assert_eq!(package.dependencies, ["bytes", "mcp-b", "http", "nix"]);
+        assert_eq!(package.own_dependencies, ["bytes", "http", "nix"]);
+        assert_eq!(package.required_dependencies, ["bytes"]);
     }
 
     #[test]

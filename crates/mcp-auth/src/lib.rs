@@ -1,5 +1,28 @@
 //! OAuth and static credentials for MCP servers over HTTP: obtained, renewed and stored without being shown.
 //!
+//! ```text
+//!  mcp-transport   Authorize: the credential of each HTTP request
+//!     │
+//!  mcp-auth        StaticAuth · OAuth
+//!     │            Interact: browser, terminal, device code · Vault: keyring, file, memory
+//!  authorization servers
+//! ```
+//!
+//! ```no_run
+//! # #[cfg(feature = "oauth")]
+//! # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+//! use std::sync::Arc;
+//!
+//! use mcp_auth::{OAuth, OAuthOptions, OnEvent, guard::GuardedClient, interact::LoopbackBrowser, store::{StoreMode, Vault}};
+//! use mcp_transport::net::TlsOptions;
+//!
+//! let vault = Vault::open(StoreMode::Auto, "state/auth".as_ref(), OnEvent::default()).await?;
+//! let http = Arc::new(GuardedClient::new(&TlsOptions::default())?);
+//! let auth = OAuth::new(OAuthOptions::new("https://example.com/mcp", Arc::new(vault), http));
+//! auth.login(&LoopbackBrowser::new()).await?; // or later, when a server requires it
+//! # Ok(()) }
+//! ```
+//!
 //! Two types implement [`Authorize`](mcp_transport::Authorize): [`StaticAuth`] for configured credentials, and
 //! `OAuth` (feature `oauth`) for credentials obtained by a login. Both keep their secrets in a [`Vault`](store::Vault): a
 //! [`SecretStore`](store::SecretStore) with locks between processes.

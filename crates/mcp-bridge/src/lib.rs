@@ -1,5 +1,32 @@
 //! Turns MCP servers into tools of an agent, through crashes, logins, updates and hostile content.
 //!
+//! ```text
+//!  your loop ── Snapshot, Tool, ToolOutcome
+//!     │
+//!  mcp-bridge   Bridge: lifecycle, trust, search, limits of results
+//!     │         mcp-tool · mcp-config · mcp-search · mcp-schema · mcp-auth · mcp-sandbox
+//!  mcp-client · mcp-transport
+//!     │
+//!  MCP servers
+//! ```
+//!
+//! ```no_run
+//! use mcp_bridge::{Bridge, BridgeOptions, CallContext, RawJson, ServerConfig};
+//! use mcp_config::{Stdio, Transport};
+//!
+//! # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+//! let bridge = Bridge::new(BridgeOptions::default());
+//! let time = Transport::Stdio(Stdio::new("mcp-server-time"));
+//! bridge.add_server_as_written(ServerConfig::new("time".parse()?, time));
+//! bridge.start().await;
+//!
+//! let turn = bridge.snapshot(); // the tools of one turn of the model
+//! let arguments = RawJson::parse(r#"{"timezone":"Europe/Berlin"}"#)?;
+//! println!("{}", turn.call("mcp__time__get_current_time", arguments, CallContext::default()).await);
+//! bridge.shutdown().await;
+//! # Ok(()) }
+//! ```
+//!
 //! Start with [`Bridge`]: it takes [`ServerConfig`]s and returns [`Snapshot`]s of [`Tool`]s, which is all that an agent
 //! loop needs. All other behaviour has defaults and is set in [`BridgeOptions`]. The root has the names that most hosts
 //! use; the rest is one module down:

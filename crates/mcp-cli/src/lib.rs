@@ -1,5 +1,20 @@
 //! The `mcp` command: every MCP server you have, in a terminal or behind one gateway.
 //!
+//! ```text
+//!  a terminal · scripts · agents
+//!     │
+//!  mcp-cli   arguments, output, questions, signals, the background host
+//!     │
+//!  mcp-gateway · mcp-server · mcp-bridge · mcp-client · mcp-config · mcp-auth · mcp-search
+//! ```
+//!
+//! ```console
+//! $ mcp add files -- npx -y @modelcontextprotocol/server-filesystem .
+//! $ mcp search read a file
+//! $ mcp call files read_file --path README.md
+//! $ mcp serve
+//! ```
+//!
 //! Commands parse their arguments, call the libraries of this workspace, and print the result. Start with `commands`,
 //! which has one file per command. This library exists so that two binaries can share it; it is not meant for other
 //! crates.

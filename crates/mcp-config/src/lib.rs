@@ -1,5 +1,28 @@
 //! Scoped configuration of MCP servers: reads the file formats of many tools and explains the result.
 //!
+//! ```text
+//!  mcp-bridge · your host
+//!     │  servers: resolved, admitted by policy and approval, expanded
+//!  mcp-config   read → Layers → resolve → Admissions::expand
+//!     │         mcp-safe, and the profiles of mcp-sandbox
+//!  files of Claude Code, Cursor, VS Code, Codex …, of projects and of administrators
+//! ```
+//!
+//! ```
+//! use mcp_config::{Layers, ReadOptions, Scope, read, resolve};
+//!
+//! let mine = br#"{ "mcpServers": { "docs": { "type": "http", "url": "https://docs.test/mcp" } } }"#;
+//! let cloud = br#"{ "mcpServers": { "manual": { "type": "http", "url": "https://docs.test/mcp/" } } }"#;
+//!
+//! let mut layers = Layers::new();
+//! layers.push(Scope::User, read(mine, &ReadOptions::new("~/.claude.json")));
+//! layers.push(Scope::Cloud, read(cloud, &ReadOptions::new("connectors")));
+//!
+//! let resolution = resolve(&layers);
+//! assert!(resolution.get("docs").is_some() && resolution.get("manual").is_none());
+//! println!("{}", resolution.explain("manual")); // the same server as `docs`, in a lower scope
+//! ```
+//!
 //! This crate opens no socket and needs no runtime. [`read`] parses a file of any [`Dialect`] into a
 //! [`Document`]. Documents with their [`Scope`]s form [`Layers`]. [`resolve()`] selects the servers and
 //! [`Resolution::explain`] gives the reason for each. [`expand()`] substitutes variables just before a

@@ -1,5 +1,32 @@
 //! A gateway that a host can embed: many MCP servers behind one.
 //!
+//! ```text
+//!  MCP clients: editors, agents
+//!     │  stdio · Streamable HTTP                        mcp-server
+//!  mcp-gateway   Gateway: tools of every server, or search; consent; drain
+//!     │                                                 mcp-bridge
+//!  MCP servers
+//! ```
+//!
+//! ```no_run
+//! use std::future::pending;
+//!
+//! use mcp_bridge::{BridgeOptions, ServerConfig};
+//! use mcp_config::{Stdio, Transport};
+//! use mcp_gateway::{Gateway, GatewayOptions};
+//!
+//! # #[cfg(feature = "stdio")]
+//! # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+//! let time = Transport::Stdio(Stdio::new("mcp-server-time"));
+//! let servers = vec![ServerConfig::new("time".parse()?, time)];
+//! let options = GatewayOptions::new("gateway", "1.0.0");
+//! let gateway = Gateway::new(BridgeOptions::default(), options, servers);
+//! gateway.open().await;
+//! gateway.serve_stdio(pending()).await?;
+//! gateway.bridge().shutdown().await;
+//! # Ok(()) }
+//! ```
+//!
 //! Start with [`Gateway`]: it builds an [`mcp_bridge::Bridge`] for the servers behind it and an
 //! [`mcp_server::ToolServer`] in front of them, and synchronizes their lists. Clients see the tools of every server, or
 //! only `tool_search`, `tool_call` and `tool_read` ([`ToolMode`]), and all resources, prompts and completions. Requests

@@ -1,5 +1,33 @@
 //! Starts local MCP servers with less access than their user has: to files, processes, system calls and the network.
 //!
+//! ```text
+//!  mcp-bridge · your host ── Profile, Rules, Launch
+//!     │  starts
+//!  the launcher   restricts itself, then writes the Report
+//!     │  starts
+//!  the MCP server
+//! ```
+//!
+//! ```no_run
+//! # #[cfg(feature = "launch")] {
+//! use std::{ffi::OsString, process::Command};
+//!
+//! use mcp_sandbox::{Entry, Launch, Level, Profile};
+//!
+//! // First in `main`: the host is its own launcher.
+//! if mcp_sandbox::launcher::run().is_some() {
+//!     return Ok(());
+//! }
+//! let entry = Entry::new("/usr/bin/python3", "/users/me", "/users/me/.local/state/host/sandbox/files");
+//! let resolved = Profile::new(Level::Strict).resolve(&entry)?;
+//! let launch = Launch::prepare(resolved.rules)?;
+//! let (program, args) = launch.command(entry.program, [OsString::from("server.py")]);
+//! let server = Command::new(program).args(args).spawn()?;
+//! # drop(server);
+//! # }
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
 //! On Linux the restrictions are Landlock, seccomp, user, mount, process, IPC and network namespaces, and resource
 //! limits. None of them needs root, a container or a daemon. On macOS the crate writes a `sandbox-exec` profile. On
 //! other systems it refuses to start a server in a sandbox.

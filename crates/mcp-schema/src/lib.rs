@@ -1,5 +1,13 @@
 //! JSON Schema validation with a step budget, for untrusted schemas.
 //!
+//! ```text
+//!  mcp-bridge · your host
+//!     │  a schema and an instance, both written by a server
+//!  mcp-schema   Schema::admit · Schema::check → violations, or NotChecked
+//!     │
+//!  jsonschema   validates what was admitted and counted
+//! ```
+//!
 //! A schema of three kilobytes can cost 2^40 steps to evaluate, and a plain one applied to a large
 //! instance 10^10. [`Schema::admit`] rejects the first kind before it is compiled, and [`Schema::check`]
 //! counts the steps that an instance would take before it validates. Both stay within their limits

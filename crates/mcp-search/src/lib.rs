@@ -1,5 +1,27 @@
 //! Tool search: a lexical index over the names, descriptions and parameters of tools.
 //!
+//! ```text
+//!  mcp-bridge · your host
+//!     │  Card: id, server, name, description, parameters
+//!  mcp-search   Index · Query · Results: hits with their reasons
+//!     │         Validator · Statistics · Catalogue
+//!  mcp-safe
+//! ```
+//!
+//! ```
+//! use mcp_search::{Card, Index, Query, SearchOptions};
+//!
+//! let mut index = Index::new();
+//! let mut open = Card::new("mcp__github__create_issue", "github", "create_issue");
+//! open.description = "Open an issue in a repository.".into();
+//! let mut list = Card::new("mcp__github__list_issues", "github", "list_issues");
+//! list.description = "List the issues of a repository.".into();
+//! index.replace_server("github", [open, list]);
+//!
+//! let results = index.search(&Query::parse("report a bug"), &SearchOptions::default());
+//! assert_eq!(results.hits[0].card.name, "create_issue");
+//! ```
+//!
 //! An [`Index`] holds [`Card`]s, one per tool, grouped by server. [`Index::search`] ranks them for a
 //! [`Query`] and explains why each hit was found. The ranking is lexical (fielded BM25, with
 //! reranking of the best), needs no model, and is deterministic.

@@ -4,17 +4,17 @@ use std::{collections::BTreeSet, ops::Range};
 
 /// A link in round brackets.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Link {
-    pub(super) line: usize,
+pub(crate) struct Link {
+    pub(crate) line: usize,
     /// The part before `#`; empty for an anchor on the same page.
     target: String,
-    pub(super) anchor: Option<String>,
+    pub(crate) anchor: Option<String>,
     place: Range<usize>,
 }
 
 impl Link {
     /// The linked file as a path from the root, for a link in the file at `path`. `None` for a URL.
-    pub(super) fn file(&self, path: &str) -> Option<String> {
+    pub(crate) fn file(&self, path: &str) -> Option<String> {
         if self.target.contains(':') {
             return None;
         }
@@ -35,7 +35,7 @@ impl Link {
 }
 
 /// All links of a page, except those in code.
-pub(super) fn find(text: &str) -> Vec<Link> {
+pub(crate) fn find(text: &str) -> Vec<Link> {
     let mut links = Vec::new();
     let mut start = 0;
     let mut in_fence = false;
@@ -80,7 +80,7 @@ fn in_line(line: &str, number: usize, start: usize) -> Vec<Link> {
 }
 
 /// Replaces each link for which `change` returns another.
-pub(super) fn rewrite(text: &str, change: impl Fn(&Link) -> Option<String>) -> String {
+pub(crate) fn rewrite(text: &str, change: impl Fn(&Link) -> Option<String>) -> String {
     let mut out = String::new();
     let mut done = 0;
     for link in find(text) {
@@ -95,7 +95,7 @@ pub(super) fn rewrite(text: &str, change: impl Fn(&Link) -> Option<String>) -> S
 }
 
 /// The anchors of a page's headings, as GitHub and mdbook spell them.
-pub(super) fn anchors(text: &str) -> BTreeSet<String> {
+pub(crate) fn anchors(text: &str) -> BTreeSet<String> {
     let mut anchors = BTreeSet::new();
     let mut in_fence = false;
     for line in text.lines() {

@@ -14,6 +14,9 @@ const TARGET: &str = "x86_64-unknown-linux-musl";
 /// The maximum size of the stripped binary.
 const LARGEST: u64 = 14 << 20;
 
+/// One crypto provider: logins sign with `ring` in any case, so TLS uses it too.
+const FEATURES: &[&str] = &["--no-default-features", "--features=ring"];
+
 /// One built `mcp`.
 pub(super) struct Binary {
     pub(super) path: PathBuf,
@@ -26,9 +29,8 @@ impl Binary {
         if !installed.lines().any(|line| line == TARGET) {
             run(Command::new("rustup").args(["target", "add", TARGET]))?;
         }
-        let mut build =
-            cargo(["build", "--locked", "--package=mcp-cli", "--profile=dist", "--target"]);
-        build.arg(TARGET);
+        let mut build = cargo(["build", "--locked", "--package=mcp-cli", "--bin=mcp"]);
+        build.arg("--profile=dist").args(["--target", TARGET]).args(FEATURES);
         // The C code in `ring` does not use headers that differ, so the host's compiler works.
         if !exists("musl-gcc") {
             build.env("CC_x86_64_unknown_linux_musl", "cc");

@@ -64,6 +64,9 @@ fn copy(
         let file = source.join(&package.folder).join("Cargo.toml");
         rewrite(&file, |text| manifest::member(text, &package.name, package.is_library, prefix))?;
     }
+    for package in ours {
+        relink(package, &names, source, prefix)?;
+    }
     // The lock file lists our packages by name.
     rewrite(&source.join("Cargo.lock"), |text| {
         let rename = |text: String, name: &String| {
@@ -71,6 +74,21 @@ fn copy(
         };
         names.iter().fold(text.to_owned(), rename)
     })
+}
+
+/// Rewrites the links in the Markdown pages and source files of a package.
+fn relink(package: &Package, ours: &[String], source: &Path, prefix: &str) -> Result<(), String> {
+    for file in files::list(&source.join(&package.folder))? {
+        let path = file.strip_prefix(source).unwrap_or(&file).display().to_string();
+        match file.extension().and_then(|ending| ending.to_str()) {
+            Some("md") => {
+                rewrite(&file, |text| manifest::page(text, &path, package, ours, prefix))?;
+            }
+            Some("rs") => rewrite(&file, |text| manifest::linked(text, ours, prefix))?,
+            _ => {}
+        }
+    }
+    Ok(())
 }
 
 fn rewrite(file: &Path, change: impl FnOnce(&str) -> String) -> Result<(), String> {

@@ -110,6 +110,27 @@ impl Template {
         names.into_iter()
     }
 
+    /// The parts of the expanded text that come from files, stored secrets and inputs.
+    ///
+    /// Between two of them without text in between there is no border, and they are one.
+    pub fn asked(&self) -> Vec<&str> {
+        let mut found = Vec::new();
+        let (mut rest, mut is_asked) = (self.expose(), false);
+        for (place, part) in self.parts().iter().enumerate() {
+            let Part::Text(text) = part else {
+                is_asked |= matches!(part, Part::File(_) | Part::Secret(_) | Part::Input(_));
+                continue;
+            };
+            // A leading `~` may have become the home directory.
+            let text = text.strip_prefix('~').filter(|_| place == 0).unwrap_or(text);
+            let Some((before, after)) = rest.split_once(text) else { break };
+            found.extend(is_asked.then_some(before));
+            (rest, is_asked) = (after, false);
+        }
+        found.extend(is_asked.then_some(rest));
+        found
+    }
+
     /// Calls `visit` with every part, including those in defaults.
     pub(crate) fn visit_parts<'a>(&'a self, visit: &mut dyn FnMut(&'a Part)) {
         for part in self.parts() {

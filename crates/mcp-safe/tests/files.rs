@@ -98,7 +98,7 @@ fn lock_with_removed_file_is_still_exclusive() {
     thread::scope(|scope| {
         for _ in 0..4 {
             scope.spawn(|| {
-                for _ in 0..500 {
+                for _ in 0..100 {
                     // Without a pause, so that the file is often removed between the opening and the locking of it.
                     let lock =
                         std::iter::repeat_with(|| Lock::try_acquire(&path).unwrap()).flatten();

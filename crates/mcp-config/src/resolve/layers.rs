@@ -9,7 +9,7 @@ use crate::{
     diagnostic::Diagnostic,
     dialect::Document,
     expand::Environment,
-    model::{Precedence, Scope},
+    model::{HostSettings, Precedence, Scope},
 };
 
 /// One document in one scope.
@@ -56,6 +56,9 @@ pub struct Layers {
     /// The sandbox of local servers that are not trusted and whose entry names none. The entry of a project or a
     /// provider may be stricter; where it is looser, this counts. Default: `standard`.
     pub untrusted_sandbox: Profile,
+    /// The settings of the host itself, where they differ from the defaults: those of a project or a provider apply
+    /// only where they are stricter. Default: empty.
+    pub host: HostSettings,
 }
 
 impl Default for Layers {
@@ -70,6 +73,7 @@ impl Default for Layers {
             require_approval: true,
             accept_named_approvals: false,
             untrusted_sandbox: Profile::new(Level::Standard),
+            host: HostSettings::default(),
         }
     }
 }

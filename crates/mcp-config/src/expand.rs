@@ -254,6 +254,7 @@ impl<'e> Expander<'e> {
         for (name, value) in remote.headers.iter_mut() {
             let field = format!("headers.{name}");
             self.fill(&field, &mut value.0)?;
+            // A line break would begin another header: <https://www.rfc-editor.org/rfc/rfc9110#section-5.5>.
             if value.expose().contains(['\r', '\n']) {
                 return Err((field, ExpandCause::Unusable("a line break")));
             }
@@ -305,6 +306,7 @@ impl<'e> Expander<'e> {
             let value = self.value(template).map_err(|cause| (field.to_owned(), cause))?;
             *template = template.with_value(value);
         }
+        // The system ends arguments, variables and paths at NUL, so a program would get another text than was judged.
         if template.expose().contains('\0') {
             return Err((field.to_owned(), ExpandCause::Unusable("a NUL character")));
         }

@@ -135,6 +135,7 @@ pub fn load(sources: &[Arc<dyn Source>]) -> Vec<Layer> {
         let document = source.document()?;
         Some(Layer { scope: source.scope(), rank: source.rank(), document })
     };
+    // Even to open a file has effects: a network drive that hangs, a fetch from a provider.
     let (managed, others): (Vec<_>, Vec<_>) =
         sources.iter().partition(|source| source.scope() == Scope::Enterprise);
     let mut layers: Vec<Layer> = managed.into_iter().filter_map(read).collect();

@@ -126,6 +126,7 @@ impl Admissions {
             return Err(AdmissionError::OtherEntry(name()));
         }
         let expanded = expand(config, env, ask).map_err(AdmissionError::Expand)?;
+        // Variables and files may have changed since resolution, so the values that are used now are judged.
         let scope = admitted.map_or(Scope::Dynamic, |known| known.scope);
         let judged = self.policy.judge(scope, &expanded);
         judged.map_err(|refusal| AdmissionError::Refused(name(), refusal))?;

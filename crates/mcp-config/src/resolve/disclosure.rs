@@ -64,6 +64,7 @@ impl Disclosure {
     /// change it; a different host, program, script or recipient of a secret does.
     pub fn fingerprint(&self) -> Fingerprint {
         let facts: Vec<String> = self.facts.iter().map(Fact::to_string).collect();
+        // Without the number of lines, the last line of one entry could be the first fact of another.
         let count = self.lines.len().to_string();
         let texts = self.lines.iter().chain(&facts).map(String::as_str);
         Fingerprint::of_texts("mcp-config approval 2", std::iter::once(&*count).chain(texts))

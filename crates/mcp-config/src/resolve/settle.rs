@@ -94,6 +94,7 @@ fn initial_verdict(
     if let Some(exclusivity) = policy.exclusivity.filter(|it| it.withholds(candidate.scope)) {
         return Verdict::Withheld(exclusivity);
     }
+    // Before the approval, so that a user is not asked about an entry that policy refuses anyway.
     if let Err(refusal) = policy.check_in(candidate.scope, config, &layers.env) {
         return Verdict::Refused(refusal);
     }

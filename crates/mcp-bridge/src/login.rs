@@ -10,7 +10,7 @@ mod store;
 use std::{
     collections::HashMap,
     env, fmt,
-    path::PathBuf,
+    path::{Path, PathBuf},
     sync::{Arc, Mutex},
 };
 
@@ -224,7 +224,8 @@ impl Identify for Logins {
                 server: remote.url.expose().to_owned(),
             }));
             identity.authorizer = Some(WithHeaders::around(Arc::new(oauth), remote));
-        } else if let Some(configured) = configured(remote, self.inner.options.project.clone())? {
+        } else if let Some(configured) = configured(remote, self.inner.options.project.as_deref())?
+        {
             let marks = self.inner.vault.needs_auth().clone();
             let configured = configured.remembering_refusals(marks);
             identity.is_refused = configured.is_refused_blocking();
@@ -260,13 +261,9 @@ fn wants_oauth(config: &ServerConfig, remote: &Remote) -> bool {
 }
 
 /// The headers of the configuration, and those that its command prints.
-fn configured(
-    remote: &Remote,
-    project: Option<PathBuf>,
-) -> Result<Option<StaticAuth>, ConnectError> {
+fn configured(remote: &Remote, project: Option<&Path>) -> Result<Option<StaticAuth>, ConnectError> {
     // The approval has shown the program that this command finds; do not derive another one from the entry here.
-    let Some(command) = remote.helper_command(project.as_deref(), |name| env::var(name).ok())
-    else {
+    let Some(command) = remote.helper_command(project, |name| env::var(name).ok()) else {
         return Ok(headers::configured(remote));
     };
     let Some((program, args)) = command.line.split_first() else {

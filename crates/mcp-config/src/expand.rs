@@ -185,6 +185,11 @@ pub fn expand(
     }
 }
 
+/// Whether a path begins with `~`. `~other`, the home of another user, is not supported.
+fn begins_at_home(path: &str) -> bool {
+    path == "~" || path.starts_with("~/") || path.starts_with("~\\")
+}
+
 type Failure = (String, ExpandCause);
 
 /// A text file of limited size.
@@ -227,10 +232,7 @@ impl<'e> Expander<'e> {
     /// The value of a field where a leading `~` is the home directory.
     pub(crate) fn path_value(&self, template: &Template) -> Result<String, ExpandCause> {
         let value = self.value(template)?;
-        if value == "~" || value.starts_with("~/") || value.starts_with("~\\") {
-            return Ok(self.home()? + &value[1..]);
-        }
-        Ok(value)
+        if begins_at_home(&value) { Ok(self.home()? + &value[1..]) } else { Ok(value) }
     }
 
     fn stdio(&self, stdio: &mut Stdio) -> Result<Option<EnvFile>, Failure> {
@@ -294,9 +296,9 @@ impl<'e> Expander<'e> {
     /// Expands a field where a leading `~` is the home directory.
     fn path(&self, field: &str, template: &mut Template) -> Result<(), Failure> {
         self.fill(field, template)?;
-        if template.expose().starts_with('~') {
-            let value = self.path_value(template).map_err(|cause| (field.to_owned(), cause))?;
-            *template = template.with_value(value);
+        if begins_at_home(template.expose()) {
+            let home = self.home().map_err(|cause| (field.to_owned(), cause))?;
+            *template = template.with_home(&home);
         }
         Ok(())
     }

@@ -2,6 +2,8 @@
 //! become paths or commands, and files are readable by their owner only.
 
 mod canary;
+#[cfg(unix)]
+mod helper;
 mod injection;
 #[cfg(unix)]
 mod permissions;

@@ -9,7 +9,7 @@ use std::{
 };
 
 use crate::{
-    api, dist,
+    Task, api, dist, mutants,
     pinned::Pinned,
     process::{capture, run},
     workspace::{Package, Workspace},
@@ -48,13 +48,23 @@ pub(crate) fn task(arguments: &[String]) -> Result<(), String> {
     if !wrong.is_empty() {
         return Err(format!("{} things stand in the way of a release", wrong.len()));
     }
-    api::task(&["--check".to_owned()])?;
     semver(&workspace.packages)?;
-    dist::task(&[])?;
-    dist::task(&["--prefix".to_owned(), "mcph".to_owned()])?;
+    for (_, task, arguments) in STEPS {
+        let arguments: Vec<String> = arguments.iter().map(|&word| word.to_owned()).collect();
+        task(&arguments)?;
+    }
     println!("ready: see docs/release.md for how to publish target/dist");
     Ok(())
 }
+
+/// The tasks that a release runs, in this order, with their arguments.
+const STEPS: &[(&str, Task, &[&str])] = &[
+    ("api", api::task, &["--check"]),
+    ("dist", dist::task, &[]),
+    ("dist", dist::task, &["--prefix", "mcph"]),
+    // Last, since it takes hours: a release needs all mutants, while CI tries a sample.
+    ("mutants", mutants::task, &[]),
+];
 
 /// Checks the manifests against the tag and against each other.
 fn check(packages: &[Package], tag: Option<&str>) -> Vec<String> {
@@ -160,6 +170,16 @@ mod tests {
         );
         assert_eq!(check_addresses("SECURITY.md", "# Security\n[report](https://real)\n"), None);
         assert!(check_addresses("SECURITY.md", "").is_some());
+    }
+
+    #[test]
+    fn a_release_tries_all_mutants() {
+        let of = |name| STEPS.iter().filter(move |(step, _, _)| *step == name);
+        assert_eq!(
+            of("mutants").map(|(_, _, arguments)| *arguments).collect::<Vec<_>>(),
+            [&[""; 0]]
+        );
+        assert_eq!(of("dist").count(), 2);
     }
 
     #[test]

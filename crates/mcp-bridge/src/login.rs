@@ -10,7 +10,7 @@ mod store;
 use std::{
     collections::HashMap,
     env, fmt,
-    path::PathBuf,
+    path::{Path, PathBuf},
     sync::{Arc, Mutex},
 };
 
@@ -90,7 +90,8 @@ pub struct LoginsOptions {
     /// The folder for locks, and for logins that are not in the keyring. Default: none; logins then last as long as the
     /// process.
     pub folder: Option<PathBuf>,
-    /// The project's folder, where commands that print headers run. Default: the working directory of the host.
+    /// The project's folder, where commands that print headers run. Use that of `Layers`, which approvals were given
+    /// for. Default: the working directory of the host.
     pub project: Option<PathBuf>,
     /// The store to use. It is opened when the first login is looked up. Default: the keyring, or else a file in the
     /// folder.
@@ -223,7 +224,8 @@ impl Identify for Logins {
                 server: remote.url.expose().to_owned(),
             }));
             identity.authorizer = Some(WithHeaders::around(Arc::new(oauth), remote));
-        } else if let Some(configured) = configured(remote, self.inner.options.project.clone())? {
+        } else if let Some(configured) = configured(remote, self.inner.options.project.as_deref())?
+        {
             let marks = self.inner.vault.needs_auth().clone();
             let configured = configured.remembering_refusals(marks);
             identity.is_refused = configured.is_refused_blocking();
@@ -259,22 +261,18 @@ fn wants_oauth(config: &ServerConfig, remote: &Remote) -> bool {
 }
 
 /// The headers of the configuration, and those that its command prints.
-fn configured(
-    remote: &Remote,
-    project: Option<PathBuf>,
-) -> Result<Option<StaticAuth>, ConnectError> {
-    let Some(command) = &remote.headers_helper else { return Ok(headers::configured(remote)) };
-    let mut words = command.expose().split_whitespace();
-    let Some(program) = words.next() else {
+fn configured(remote: &Remote, project: Option<&Path>) -> Result<Option<StaticAuth>, ConnectError> {
+    // The approval has shown the program that this command finds; do not derive another one from the entry here.
+    let Some(command) = remote.helper_command(project, |name| env::var(name).ok()) else {
+        return Ok(headers::configured(remote));
+    };
+    let Some((program, args)) = command.line.split_first() else {
         return Err(ConnectError::InvalidOptions("`headersHelper` is empty".into()));
     };
     let mut options = HelperOptions::new(program);
-    options.args = words.map(str::to_owned).collect();
-    options.cwd = project;
-    let passed =
-        remote.env_pass.iter().filter_map(|name| Some((name.clone(), env::var(name).ok()?)));
-    let set = remote.env.iter().map(|(name, value)| (name.to_owned(), value.expose().to_owned()));
-    options.env = passed.chain(set).collect();
+    options.args = args.to_vec();
+    options.cwd = command.cwd;
+    options.env = command.env;
     let mut auth = StaticAuth::helper(remote.url.expose(), Arc::new(Helper::new(options)));
     for (name, value) in remote.headers.iter() {
         auth = auth.and_header(name, Source::Value(Secret::new(value.expose())));

@@ -22,7 +22,7 @@ pub struct Place {
     pub file: Arc<str>,
     /// Where the value (or its key) begins; `None` if the file could not be read.
     pub position: Option<Position>,
-    /// RFC 6901 pointer to the value, also for TOML and YAML; empty for the whole document.
+    /// [RFC 6901](https://www.rfc-editor.org/rfc/rfc6901) pointer to the value, also for TOML and YAML; empty for the whole document.
     pub pointer: String,
 }
 

@@ -1,10 +1,16 @@
 //! Expansion of variables. It happens for each connection, so that rotated secrets are picked up.
 
-use std::{error::Error, fmt, io, ops::Deref, path::Path};
+use std::{
+    error::Error,
+    fmt, io,
+    ops::Deref,
+    path::{Path, PathBuf},
+};
 
+mod env_file;
 pub(crate) mod environment;
 
-pub(crate) use self::environment::Environment;
+pub(crate) use self::{env_file::EnvFile, environment::Environment};
 use crate::model::{
     OAuth, Part, Remote, SecretMap, SecretText, ServerConfig, ServerName, Stdio, Template,
     Transport,
@@ -33,15 +39,26 @@ impl AskInput for NoInputs {
     }
 }
 
-/// A server with all variables replaced. `Debug` still prints the unexpanded text.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Expanded(ServerConfig);
+/// A server with all variables replaced. The variables of its `envFile` are in its `env`. `Debug` still prints the
+/// unexpanded text.
+#[derive(Clone, PartialEq)]
+pub struct Expanded {
+    config: ServerConfig,
+    /// The file that was read, so that an approval is compared with the content that is used.
+    pub(crate) env_file: Option<EnvFile>,
+}
 
 impl Deref for Expanded {
     type Target = ServerConfig;
 
     fn deref(&self) -> &ServerConfig {
-        &self.0
+        &self.config
+    }
+}
+
+impl fmt::Debug for Expanded {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.debug_tuple("Expanded").field(&self.config).finish()
     }
 }
 
@@ -128,6 +145,9 @@ impl Error for ExpandError {
 /// Replaces every variable in every string of `config`. Values are not expanded again, so a variable that
 /// refers to itself is harmless.
 ///
+/// Reads the files that the entry names in `${file:…}` and as `envFile`, up to 64 KiB each. The variables of an `envFile`
+/// are added to `env`, whose values take precedence.
+///
 /// ```
 /// use mcp_config::{Environment, Remote, ServerConfig, Transport, expand, expand::NoInputs};
 /// let mut remote = Remote::new("https://${HOST:-example.com}/mcp");
@@ -154,18 +174,29 @@ pub fn expand(
     let variables = Expander::new(config, env, ask);
     let result = match &mut expanded.transport {
         Transport::Stdio(stdio) => variables.stdio(stdio),
-        Transport::Sdk(_) => Ok(()),
+        Transport::Sdk(_) => Ok(None),
         Transport::Http(remote) | Transport::Sse(remote) | Transport::Ws(remote) => {
-            variables.remote(remote)
+            variables.remote(remote).map(|()| None)
         }
     };
     match result {
-        Ok(()) => Ok(Expanded(expanded)),
+        Ok(env_file) => Ok(Expanded { config: expanded, env_file }),
         Err((field, cause)) => Err(ExpandError { server: config.name.clone(), field, cause }),
     }
 }
 
+/// Whether a path begins with `~`. `~other`, the home of another user, is not supported.
+fn begins_at_home(path: &str) -> bool {
+    path == "~" || path.starts_with("~/") || path.starts_with("~\\")
+}
+
 type Failure = (String, ExpandCause);
+
+/// A text file of limited size.
+struct File {
+    path: PathBuf,
+    text: String,
+}
 
 /// Replaces the variables of one entry.
 pub(crate) struct Expander<'e> {
@@ -201,13 +232,10 @@ impl<'e> Expander<'e> {
     /// The value of a field where a leading `~` is the home directory.
     pub(crate) fn path_value(&self, template: &Template) -> Result<String, ExpandCause> {
         let value = self.value(template)?;
-        if value == "~" || value.starts_with("~/") || value.starts_with("~\\") {
-            return Ok(self.home()? + &value[1..]);
-        }
-        Ok(value)
+        if begins_at_home(&value) { Ok(self.home()? + &value[1..]) } else { Ok(value) }
     }
 
-    fn stdio(&self, stdio: &mut Stdio) -> Result<(), Failure> {
+    fn stdio(&self, stdio: &mut Stdio) -> Result<Option<EnvFile>, Failure> {
         self.path("command", &mut stdio.command)?;
         for (index, arg) in stdio.args.iter_mut().enumerate() {
             self.path(&format!("args[{index}]"), arg)?;
@@ -216,7 +244,11 @@ impl<'e> Expander<'e> {
             self.path(&format!("env.{name}"), &mut value.0)?;
         }
         self.optional_path("envFile", &mut stdio.env_file)?;
-        self.optional_path("cwd", &mut stdio.cwd)
+        self.optional_path("cwd", &mut stdio.cwd)?;
+        let Some(path) = &stdio.env_file else { return Ok(None) };
+        let file = self.env_file(path.expose()).map_err(|cause| ("envFile".to_owned(), cause))?;
+        file.add_to(&mut stdio.env);
+        Ok(Some(file))
     }
 
     fn remote(&self, remote: &mut Remote) -> Result<(), Failure> {
@@ -224,6 +256,7 @@ impl<'e> Expander<'e> {
         for (name, value) in remote.headers.iter_mut() {
             let field = format!("headers.{name}");
             self.fill(&field, &mut value.0)?;
+            // A line break would begin another header: <https://www.rfc-editor.org/rfc/rfc9110#section-5.5>.
             if value.expose().contains(['\r', '\n']) {
                 return Err((field, ExpandCause::Unusable("a line break")));
             }
@@ -263,9 +296,9 @@ impl<'e> Expander<'e> {
     /// Expands a field where a leading `~` is the home directory.
     fn path(&self, field: &str, template: &mut Template) -> Result<(), Failure> {
         self.fill(field, template)?;
-        if template.expose().starts_with('~') {
-            let value = self.path_value(template).map_err(|cause| (field.to_owned(), cause))?;
-            *template = template.with_value(value);
+        if begins_at_home(template.expose()) {
+            let home = self.home().map_err(|cause| (field.to_owned(), cause))?;
+            *template = template.with_home(&home);
         }
         Ok(())
     }
@@ -275,6 +308,7 @@ impl<'e> Expander<'e> {
             let value = self.value(template).map_err(|cause| (field.to_owned(), cause))?;
             *template = template.with_value(value);
         }
+        // The system ends arguments, variables and paths at NUL, so a program would get another text than was judged.
         if template.expose().contains('\0') {
             return Err((field.to_owned(), ExpandCause::Unusable("a NUL character")));
         }
@@ -298,7 +332,8 @@ impl<'e> Expander<'e> {
                     Some(answer) => text.push_str(&answer),
                     None => return Err(ExpandCause::NoInput(id.to_string())),
                 },
-                Part::File(path) => text.push_str(&self.file(path)?),
+                // The line break at the end of a file does not belong to the secret in it.
+                Part::File(path) => text.push_str(self.file(path)?.text.trim()),
                 Part::Secret(name) => match self.ask.secret(name) {
                     Some(secret) => text.push_str(&secret),
                     None => return Err(ExpandCause::NoSecret(name.to_string())),
@@ -331,8 +366,8 @@ impl<'e> Expander<'e> {
         Ok(home.to_string_lossy().into_owned())
     }
 
-    /// `${file:path}`: a secret stored in a file. Surrounding white space is removed.
-    fn file(&self, path: &str) -> Result<String, ExpandCause> {
+    /// A file that the entry names. Relative paths begin at the workspace folder.
+    fn file(&self, path: &str) -> Result<File, ExpandCause> {
         const MAX: usize = 64 << 10;
         let place = match path.strip_prefix("~/") {
             Some(rest) => Path::new(&self.home()?).join(rest),
@@ -344,6 +379,9 @@ impl<'e> Expander<'e> {
         let bytes = bytes.ok_or_else(|| failed(io::ErrorKind::NotFound.into()))?;
         let text = String::from_utf8(bytes)
             .map_err(|error| failed(io::Error::new(io::ErrorKind::InvalidData, error)))?;
-        Ok(text.trim().to_owned())
+        if text.contains('\0') {
+            return Err(ExpandCause::Unusable("a NUL character"));
+        }
+        Ok(File { path: place, text })
     }
 }

@@ -3,6 +3,7 @@
 mod address;
 mod differences;
 pub(crate) mod glob;
+mod helper;
 mod host;
 mod lines;
 mod loading;
@@ -14,6 +15,7 @@ mod setters;
 mod shown;
 mod spelling;
 pub(crate) mod template;
+mod values;
 
 // Exported by the crate root.
 pub(crate) use self::{
@@ -21,6 +23,7 @@ pub(crate) use self::{
         SOCKETS, clean, has_user, hides_host, host, normalise, shown_url, socket_path, unescape,
     },
     differences::differences,
+    helper::{is_path, path_in},
     lines::lines,
     loading::changes_loading,
     shown::{shown_args, shown_word},
@@ -29,6 +32,7 @@ pub(crate) use self::{
 };
 pub use self::{
     glob::matches as glob_matches,
+    helper::HelperCommand,
     host::{HostSettings, RetrySettings, RuleAction, TrustRule},
     name::NameError,
     scope::Precedence,
@@ -37,6 +41,7 @@ pub use self::{
         AlwaysLoad, AuthKind, ConnectMode, EraPin, InheritEnv, Limits, OAuth, Timeouts, Tls,
         ToolFilter,
     },
+    values::Value,
 };
 pub(crate) use self::{
     name::ServerName,

@@ -16,6 +16,7 @@ mod host;
 pub(crate) mod layers;
 mod program;
 pub(crate) mod resolution;
+mod sandbox;
 pub(crate) mod settle;
 mod signature;
 mod what_if;

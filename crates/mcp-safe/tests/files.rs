@@ -98,9 +98,11 @@ fn lock_with_removed_file_is_still_exclusive() {
     thread::scope(|scope| {
         for _ in 0..4 {
             scope.spawn(|| {
-                for _ in 0..50 {
-                    let lock = Lock::acquire(&path, Duration::from_secs(20)).unwrap().unwrap();
-                    let _lock = lock.removing();
+                for _ in 0..100 {
+                    // Without a pause, so that the file is often removed between the opening and the locking of it.
+                    let lock =
+                        std::iter::repeat_with(|| Lock::try_acquire(&path).unwrap()).flatten();
+                    let _lock = lock.take(1).next().unwrap().removing();
                     assert_eq!(inside.fetch_add(1, Ordering::SeqCst), 0);
                     thread::yield_now();
                     inside.fetch_sub(1, Ordering::SeqCst);

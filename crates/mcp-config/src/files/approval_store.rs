@@ -109,6 +109,8 @@ impl ApprovalStore {
         }
     }
 
+    /// Anybody can compute the fingerprint of an entry, so an approval is worth only as much as the protection of its
+    /// file.
     fn read(&self) -> Result<Option<Vec<u8>>, ApprovalError> {
         read_private(&self.path, ACCESS.max_bytes).map_err(|error| unreadable(&self.path, error))
     }

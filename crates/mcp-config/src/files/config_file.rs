@@ -1,6 +1,11 @@
 //! A configuration file on disk, with reads and changes that are safe against concurrent writers.
 
-use std::{io, path::PathBuf, sync::Arc, time::Duration};
+use std::{
+    io,
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
 
 use super::{
     error::FileError,
@@ -103,8 +108,24 @@ impl ConfigFile {
 
     /// Reads the file, if it exists.
     pub(crate) fn read_existing(&self) -> Option<Document> {
+        self.document(mcp_safe::fs::read(&self.path, self.max_bytes))
+    }
+
+    /// Reads the file, if it exists, as the user's own: what is in it runs without approval. A file that another user
+    /// or the project may have supplied gives a document with a diagnostic.
+    pub(crate) fn read_own(&self) -> Option<Document> {
+        let read = mcp_safe::fs::read_own(&self.path, self.max_bytes);
+        if matches!(read, Ok(Some(_)))
+            && self.project.as_deref().is_some_and(|project| is_inside(&self.path, project))
+        {
+            return Some(refused(&self.path.to_string_lossy(), "a file inside the project"));
+        }
+        self.document(read)
+    }
+
+    fn document(&self, read_bytes: io::Result<Option<Vec<u8>>>) -> Option<Document> {
         let label = self.path.to_string_lossy();
-        match mcp_safe::fs::read(&self.path, self.max_bytes) {
+        match read_bytes {
             Ok(Some(bytes)) => Some(read(&bytes, &self.options(&label))),
             Ok(None) => None,
             Err(error) => Some(unreadable(&label, &error)),
@@ -177,8 +198,31 @@ impl ConfigFile {
     }
 }
 
+/// Whether a repository at `project` may have brought the file along, as with `XDG_CONFIG_HOME=$PWD/.config`.
+/// A project that contains the home directory contains the files of the user as well.
+fn is_inside(file: &Path, project: &Path) -> bool {
+    let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    let project = real(project);
+    let has_home = std::env::home_dir().is_some_and(|home| real(&home).starts_with(&project));
+    let is_named = !project.as_os_str().is_empty();
+    is_named && !has_home && (real(file).starts_with(&project) || file.starts_with(&project))
+}
+
+/// An empty document with a diagnostic for a file that is not the user's own.
+fn refused(label: &str, found: impl Into<String>) -> Document {
+    let mut document = Document::empty(label);
+    let fault = Diagnostic::of_file(label, Severity::Error, Problem::Ignored, found);
+    let fault = fault.expected("a file that only you can write, outside of the project");
+    document.diagnostics.push(fault.hint("nothing in it is used"));
+    document
+}
+
 /// An empty document with a diagnostic for the error.
 fn unreadable(label: &str, error: &io::Error) -> Document {
+    // An error of our own check has no code.
+    if error.kind() == io::ErrorKind::PermissionDenied && error.raw_os_error().is_none() {
+        return refused(label, format!("a file that others may have written: {error}"));
+    }
     let mut document = Document::empty(label);
     let found = match error.kind() {
         io::ErrorKind::PermissionDenied => "a file without read permission".to_owned(),

@@ -26,6 +26,10 @@ pub trait Source: Send + Sync {
 }
 
 /// A file that is read again on each load.
+///
+/// What the user's own files say counts without approval. A file of the user or local scope is therefore not used if
+/// it belongs to another user than this one or root, if every user can write to it, or if it is inside the project
+/// (unless the home directory is, too).
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct FileSource {
@@ -71,7 +75,11 @@ impl Source for FileSource {
     }
 
     fn document(&self) -> Option<Document> {
-        self.file.read_existing()
+        match self.scope {
+            Scope::User | Scope::Local => self.file.read_own(),
+            // A repository's file is not trusted, and a file that the user has just named is.
+            _ => self.file.read_existing(),
+        }
     }
 
     fn rank(&self) -> i32 {
@@ -127,6 +135,7 @@ pub fn load(sources: &[Arc<dyn Source>]) -> Vec<Layer> {
         let document = source.document()?;
         Some(Layer { scope: source.scope(), rank: source.rank(), document })
     };
+    // Even to open a file has effects: a network drive that hangs, a fetch from a provider.
     let (managed, others): (Vec<_>, Vec<_>) =
         sources.iter().partition(|source| source.scope() == Scope::Enterprise);
     let mut layers: Vec<Layer> = managed.into_iter().filter_map(read).collect();

@@ -140,6 +140,7 @@ impl<'a> Parser<'a> {
         if self.peek() == Some(b'-') {
             self.at += 1;
         }
+        // `010` is not a number, and other languages read it as 8: <https://www.rfc-editor.org/rfc/rfc8259#section-6>.
         let leading_zero = self.peek() == Some(b'0');
         let whole = self.digits();
         let mut good = whole > 0 && !(leading_zero && whole > 1);
@@ -221,6 +222,8 @@ impl<'a> Parser<'a> {
         })
     }
 
+    /// Characters beyond the first plane are written as two escapes, a surrogate pair. JSON permits one half alone, but a
+    /// string cannot hold it; see <https://www.rfc-editor.org/rfc/rfc8259#section-8.2>.
     fn unicode(&mut self, start: usize) -> Result<char, SyntaxError> {
         let expected = "\\u and four hexadecimal digits of a character";
         let bad = |found: &str| SyntaxError::new(start, found, expected);

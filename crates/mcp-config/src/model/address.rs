@@ -24,6 +24,7 @@ pub(crate) fn normalise(text: &str) -> Option<String> {
     let path = unescape(url.path().trim_end_matches('/'));
     let mut query: Vec<&str> =
         url.query().unwrap_or_default().split('&').filter(|pair| !pair.is_empty()).collect();
+    // Few servers depend on the order, and the result is only compared with that of other entries.
     query.sort_unstable();
     let query = query.join("&");
     let mark = if query.is_empty() { "" } else { "?" };
@@ -45,7 +46,7 @@ pub(crate) fn host(text: &str) -> Option<String> {
 }
 
 /// Whether a variable appears before an `@` in the authority of `url`. Its value could turn the visible host
-/// into a user name and connect to a different host.
+/// into a user name and connect to a different host; see <https://www.rfc-editor.org/rfc/rfc3986#section-7.6>.
 pub(crate) fn hides_host(url: &Template) -> bool {
     let text = masked(url);
     let authority = authority(&text);
@@ -86,7 +87,8 @@ fn masked(url: &Template) -> String {
 /// The authority component: user, host and port. See <https://www.rfc-editor.org/rfc/rfc3986#section-3.2>.
 fn authority(text: &str) -> &str {
     let rest = match text.split_once(':') {
-        // URL parsers treat any number of slashes, including none, as two.
+        // URL parsers treat any number of slashes, including none, as two:
+        // <https://url.spec.whatwg.org/#special-authority-ignore-slashes-state>.
         Some((scheme, rest))
             if scheme.bytes().all(|b| b.is_ascii_alphanumeric() || b"+-.".contains(&b)) =>
         {
@@ -97,7 +99,8 @@ fn authority(text: &str) -> &str {
     &rest[..rest.find(['/', '\\', '?', '#']).unwrap_or(rest.len())]
 }
 
-/// Removes the characters that URL parsers ignore: surrounding blanks, and tabs and line breaks anywhere.
+/// Removes the characters that URL parsers ignore: surrounding blanks, and tabs and line breaks anywhere. See
+/// <https://url.spec.whatwg.org/#concept-basic-url-parser>.
 pub(crate) fn clean(text: &str) -> Cow<'_, str> {
     let text = text.trim_matches(|c: char| c.is_whitespace() || c.is_control());
     if text.contains(['\t', '\r', '\n']) {
@@ -125,7 +128,8 @@ pub(crate) fn socket_path(rest: &str) -> String {
     format!("{root}{}", steps.join("/"))
 }
 
-/// Normalises percent escapes: unreserved characters are decoded, the others get upper-case digits.
+/// Normalises percent escapes: unreserved characters are decoded, the others get upper-case digits, so that
+/// spellings that servers treat as equal are equal. See <https://www.rfc-editor.org/rfc/rfc3986#section-6.2.2>.
 pub(crate) fn unescape(path: &str) -> String {
     if !path.contains('%') {
         return path.to_owned();

@@ -65,6 +65,7 @@ impl FromStr for ServerName {
         if text.bytes().all(plain) {
             return Ok(Self(text.into()));
         }
+        // Names become parts of paths and lines of prompts. A hidden character makes two names look the same.
         let bad = |c: &char| matches!(c, '/' | '\\') || is_hidden(*c);
         if let Some(c) = text.chars().find(bad) {
             return Err(NameError::Character(printable(&c.to_string())));

@@ -151,7 +151,8 @@ pub struct Stdio {
     pub env_unset: Vec<String>,
     /// How much of the host's environment it inherits.
     pub inherit_env: InheritEnv,
-    /// A file of `KEY=value` lines with more variables.
+    /// A file of `KEY=value` lines with more variables, which expansion reads. A relative path begins at the workspace
+    /// folder; `env` takes precedence.
     pub env_file: Option<Template>,
     /// The directory to start it in.
     pub cwd: Option<Template>,
@@ -218,13 +219,6 @@ impl Remote {
     /// An endpoint with only a URL.
     pub fn new(url: impl Into<Template>) -> Self {
         Self { url: url.into(), ..Self::default() }
-    }
-
-    /// [`Remote::headers_helper`] split into the program and its arguments. It is not run by a shell, so
-    /// quotes have no meaning.
-    pub fn helper_line(&self) -> Vec<&str> {
-        let line = self.headers_helper.as_ref().map(Template::expose).unwrap_or_default();
-        line.split_whitespace().collect()
     }
 }
 

@@ -27,6 +27,8 @@ struct Variables {
     parts: Vec<Part>,
     /// Set by expansion.
     value: Option<Box<str>>,
+    /// The length of the home directory in `value`, if that has replaced a leading `~`.
+    home: usize,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -75,7 +77,7 @@ impl Template {
                 for part in &parts {
                     part.write_own(&mut source);
                 }
-                let variables = Some(Box::new(Variables { parts, value: None }));
+                let variables = Some(Box::new(Variables { parts, value: None, home: 0 }));
                 Self { source: source.into(), variables }
             }
         }
@@ -110,6 +112,28 @@ impl Template {
         names.into_iter()
     }
 
+    /// The parts of the expanded text that come from files, stored secrets and inputs.
+    ///
+    /// Between two of them without text in between there is no border, and they are one.
+    pub fn asked(&self) -> Vec<&str> {
+        let mut found = Vec::new();
+        let home = self.variables.as_ref().map_or(0, |variables| variables.home);
+        let mut rest = self.expose().get(home..).unwrap_or_default();
+        let mut is_asked = false;
+        for (place, part) in self.parts().iter().enumerate() {
+            let Part::Text(text) = part else {
+                is_asked |= matches!(part, Part::File(_) | Part::Secret(_) | Part::Input(_));
+                continue;
+            };
+            let text = text.strip_prefix('~').filter(|_| place == 0 && home > 0).unwrap_or(text);
+            let Some((before, after)) = rest.split_once(text) else { break };
+            found.extend(is_asked.then_some(before));
+            (rest, is_asked) = (after, false);
+        }
+        found.extend(is_asked.then_some(rest));
+        found
+    }
+
     /// Calls `visit` with every part, including those in defaults.
     pub(crate) fn visit_parts<'a>(&'a self, visit: &mut dyn FnMut(&'a Part)) {
         for part in self.parts() {
@@ -127,8 +151,16 @@ impl Template {
     /// The same template with its value filled in.
     pub(crate) fn with_value(&self, value: String) -> Self {
         let parts = self.parts().to_vec();
-        let variables = Some(Box::new(Variables { parts, value: Some(value.into()) }));
+        let variables = Some(Box::new(Variables { parts, value: Some(value.into()), home: 0 }));
         Self { source: self.source.clone(), variables }
+    }
+
+    /// The same template, whose value begins with `~`, with `home` in its place.
+    pub(crate) fn with_home(&self, home: &str) -> Self {
+        let rest = self.expose().strip_prefix('~').unwrap_or_default();
+        let value = Some(format!("{home}{rest}").into());
+        let variables = Variables { parts: self.parts().to_vec(), value, home: home.len() };
+        Self { source: self.source.clone(), variables: Some(Box::new(variables)) }
     }
 
     /// The name of the variable if the template is exactly one variable without a default.

@@ -32,6 +32,8 @@ impl Address {
             return Some(Self { scheme, host: String::new(), port: None, odd_port: false, path });
         }
         let url = Url::parse(&text).ok()?;
+        // A final dot is the root of the domain name system, which `evil.test` has without it:
+        // <https://www.rfc-editor.org/rfc/rfc1034#section-3.1>.
         let host = url.host_str().unwrap_or_default().trim_end_matches('.').to_ascii_lowercase();
         let (port, odd_port) = (url.port_or_known_default(), url.port().is_some());
         Some(Self { scheme, host, port, odd_port, path: path_and_query(&url) })
@@ -80,7 +82,8 @@ impl Pattern {
         }
         let end = rest.find(['/', '\\', '?', '#']).unwrap_or(rest.len());
         let (authority, path) = rest.split_at(end);
-        // User information does not affect the destination, so rules ignore it.
+        // User information does not affect the destination, so rules ignore it. The last `@` ends it, as in
+        // <https://url.spec.whatwg.org/#authority-state>.
         let authority = authority.rsplit_once('@').map_or(authority, |(_, place)| place);
         let (host, port) = split_port(authority);
         let port = match port {
@@ -102,7 +105,8 @@ fn split_scheme(text: &str) -> (String, &str) {
         if SOCKETS.contains(&scheme.as_str()) {
             return (scheme, rest);
         }
-        // URL parsers treat any number of slashes, including none, as two.
+        // URL parsers treat any number of slashes, including none, as two:
+        // <https://url.spec.whatwg.org/#special-authority-ignore-slashes-state>.
         let place = rest.trim_start_matches(['/', '\\']);
         let port = place.starts_with(|c: char| c.is_ascii_digit() || c == '*');
         if place.len() + 2 <= rest.len() || WEB.contains(&scheme.as_str()) && !port {

@@ -41,6 +41,9 @@ pub enum MatchBy {
     /// The URL, with `*` anywhere. Pattern and URL are normalised first (case, escapes, Punycode, IP
     /// addresses, default ports). A `*` in the host never matches into the path. A pattern without a path
     /// matches every path. A deny rule whose pattern cannot match any URL refuses every remote server.
+    ///
+    /// The URLs of an entry's OAuth endpoints are judged like its own: one denied URL denies the server, and an
+    /// allowed server needs a rule for each.
     Url(String),
 }
 

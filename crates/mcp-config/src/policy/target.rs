@@ -7,7 +7,7 @@ use super::{
 };
 use crate::{
     expand::{Environment, Expander, NoInputs},
-    model::{InheritEnv, ServerConfig, Template, Transport, changes_loading, has_user},
+    model::{InheritEnv, Remote, ServerConfig, Template, Transport, changes_loading, has_user},
 };
 
 /// Checks `config` against a deny list and against each of several allow lists.
@@ -32,25 +32,30 @@ pub(super) fn judge(
 pub(super) fn refuse_user(config: &ServerConfig, env: &Environment) -> Result<(), Refusal> {
     let Some(remote) = config.transport.remote() else { return Ok(()) };
     let expander = Expander::new(config, env, &NoInputs);
-    let mut urls = vec![("url", Some(&remote.url))];
-    if let Some(oauth) = &remote.oauth {
-        urls.extend([
-            ("oauth.redirectUri", oauth.redirect_uri.as_ref()),
+    let redirect = remote.oauth.as_ref().and_then(|oauth| oauth.redirect_uri.as_ref());
+    let mut urls = contacted(remote).chain(redirect.map(|url| ("oauth.redirectUri", url)));
+    let named = urls.find(|(_, url)| has_user(url, expander.value(url).ok().as_deref()));
+    named.map_or(Ok(()), |(field, _)| Err(Refusal::UserInUrl(field)))
+}
+
+/// The URLs that requests go to, with their fields: the server, and the endpoints that receive the user's login.
+/// The redirect URI is not one of them: a browser opens it, usually on this machine.
+fn contacted(remote: &Remote) -> impl Iterator<Item = (&'static str, &Template)> {
+    let of_login = remote.oauth.iter().flat_map(|oauth| {
+        [
             ("oauth.authServerMetadataUrl", oauth.metadata_url.as_ref()),
             ("oauth.authorizationUrl", oauth.authorization_url.as_ref()),
             ("oauth.tokenUrl", oauth.token_url.as_ref()),
-        ]);
-    }
-    let named = urls
-        .into_iter()
-        .find(|(_, url)| url.is_some_and(|url| has_user(url, expander.value(url).ok().as_deref())));
-    named.map_or(Ok(()), |(field, _)| Err(Refusal::UserInUrl(field)))
+        ]
+    });
+    let of_login = of_login.filter_map(|(field, url)| Some((field, url?)));
+    std::iter::once(("url", &remote.url)).chain(of_login)
 }
 
 struct Target<'c> {
     name: &'c str,
     transport: &'static str,
-    /// Its program or URL, and the program that prints its headers.
+    /// Its program, or its URLs and the program that prints its headers.
     destinations: Vec<Destination>,
     /// Other settings of the entry that change which program or code runs.
     alters: Alters,
@@ -59,7 +64,7 @@ struct Target<'c> {
 /// A program or URL of a server; an `Err` contains the missing variable.
 enum Destination {
     Program(&'static str, Result<Vec<String>, String>),
-    Address(Result<Address, String>),
+    Address(&'static str, Result<Address, String>),
     InProcess,
 }
 
@@ -91,7 +96,10 @@ impl<'c> Target<'c> {
             }
             Transport::Sdk(_) => destinations.push(Destination::InProcess),
             Transport::Http(remote) | Transport::Sse(remote) | Transport::Ws(remote) => {
-                destinations.push(Destination::Address(address(&expander, &remote.url)));
+                destinations.extend(
+                    contacted(remote)
+                        .map(|(field, url)| Destination::Address(field, address(&expander, url))),
+                );
                 if let Some(helper) = &remote.headers_helper {
                     let line = expander.path_value(helper).map_err(|cause| cause.missing());
                     let line = line.map(|l| l.split_whitespace().map(str::to_owned).collect());
@@ -112,8 +120,8 @@ impl<'c> Target<'c> {
         let rules = rules.filter(|rule| self.is_over(rule));
         for destination in &self.destinations {
             let (field, missing) = match destination {
-                Destination::Program(field, Err(missing)) => (*field, missing),
-                Destination::Address(Err(missing)) => ("url", missing),
+                Destination::Program(field, Err(missing))
+                | Destination::Address(field, Err(missing)) => (*field, missing),
                 _ => continue,
             };
             if rules.clone().any(|rule| destination.is_subject_of(rule)) {
@@ -132,7 +140,7 @@ impl<'c> Target<'c> {
             && match (&rule.by, destination) {
                 (MatchBy::Name(name), _) => name == self.name,
                 (MatchBy::Command(line), Destination::Program(_, Ok(own))) => own == line,
-                (MatchBy::Url(pattern), Destination::Address(Ok(address))) => {
+                (MatchBy::Url(pattern), Destination::Address(_, Ok(address))) => {
                     Pattern::parse(pattern).is_some_and(|pattern| address.matches(&pattern))
                 }
                 _ => false,
@@ -143,7 +151,7 @@ impl<'c> Target<'c> {
     fn is_denied_by(&self, rule: &Matcher) -> bool {
         let unreadable = |destination: &Destination| {
             self.is_over(rule)
-                && matches!(destination, Destination::Address(_))
+                && matches!(destination, Destination::Address(..))
                 && !rule.can_match()
         };
         self.destinations
@@ -180,7 +188,7 @@ impl Destination {
     fn is_subject_of(&self, rule: &Matcher) -> bool {
         matches!(
             (self, &rule.by),
-            (Self::Program(..), MatchBy::Command(_)) | (Self::Address(_), MatchBy::Url(_))
+            (Self::Program(..), MatchBy::Command(_)) | (Self::Address(..), MatchBy::Url(_))
         )
     }
 }

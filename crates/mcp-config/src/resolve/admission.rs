@@ -126,16 +126,17 @@ impl Admissions {
             return Err(AdmissionError::OtherEntry(name()));
         }
         let expanded = expand(config, env, ask).map_err(AdmissionError::Expand)?;
+        // Variables and files may have changed since resolution, so the values that are used now are judged.
         let scope = admitted.map_or(Scope::Dynamic, |known| known.scope);
         let judged = self.policy.judge(scope, &expanded);
         judged.map_err(|refusal| AdmissionError::Refused(name(), refusal))?;
         let Some((entry, approved)) = admitted.and_then(|a| Some((&a.entry, a.approved?))) else {
             return Ok(expanded);
         };
-        // The host may have changed settings without effect on approval, such as `trust`.
-        let mut now = entry.config.clone();
-        now.transport = expanded.transport.clone();
-        if Disclosure::of(&now, env, &self.project).fingerprint() == approved {
+        // The entry as resolved: the host may have changed settings of `config` without effect on approval, such as
+        // `trust`.
+        let now = Disclosure::of_expanded(&entry.config, &expanded, env, &self.project);
+        if now.fingerprint() == approved {
             Ok(expanded)
         } else {
             Err(AdmissionError::Changed(name()))

@@ -4,6 +4,7 @@ use super::{
     host,
     layers::{Layer, Layers},
     resolution::{Candidate, Verdict},
+    sandbox,
 };
 use crate::{
     diagnostic::{Diagnostic, Problem, Severity},
@@ -93,6 +94,12 @@ pub(super) fn diagnostics(layers: &Layers, candidates: &[Candidate]) -> Vec<Diag
         layers.layers.iter().flat_map(|layer| layer.document.diagnostics.clone()).collect();
     all.extend(layers.layers.iter().flat_map(|layer| ignored(layer, layers, candidates)));
     all.extend(candidates.iter().filter_map(user_in_url));
+    all.extend(layers.layers.iter().flat_map(|layer| {
+        layer.document.entries.iter().filter_map(|entry| {
+            let scope = entry.scope.unwrap_or(layer.scope);
+            sandbox::diagnostic(entry, scope, &layers.untrusted_sandbox)
+        })
+    }));
     all.extend(layers.diagnostics.iter().cloned());
     all.sort();
     all.dedup();

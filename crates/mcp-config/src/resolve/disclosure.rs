@@ -7,7 +7,7 @@ use super::{
     fingerprint::Fingerprint,
 };
 use crate::{
-    expand::Environment,
+    expand::{Environment, Expanded},
     model::{ServerConfig, ServerName, lines},
 };
 
@@ -43,14 +43,28 @@ impl Disclosure {
     /// Discloses the current state of `config`: reads variables, looks for its program, and hashes the files
     /// of `project` that its command line refers to.
     pub fn of(config: &ServerConfig, env: &Environment, project: &Path) -> Self {
-        let facts = facts(config, env, project);
-        Self { name: config.name.clone(), lines: lines(config), facts }
+        Self::with(config, facts(config, env, project, None))
+    }
+
+    /// Discloses `entry` with the facts about its expansion, which is what would be started or connected to.
+    pub(super) fn of_expanded(
+        entry: &ServerConfig,
+        expanded: &Expanded,
+        env: &Environment,
+        project: &Path,
+    ) -> Self {
+        Self::with(entry, facts(expanded, env, project, expanded.env_file.as_ref()))
+    }
+
+    fn with(entry: &ServerConfig, facts: Vec<Fact>) -> Self {
+        Self { name: entry.name.clone(), lines: lines(entry), facts }
     }
 
     /// The hash that an approval is bound to: the entry as written and the facts. A rotated secret does not
     /// change it; a different host, program, script or recipient of a secret does.
     pub fn fingerprint(&self) -> Fingerprint {
         let facts: Vec<String> = self.facts.iter().map(Fact::to_string).collect();
+        // Without the number of lines, the last line of one entry could be the first fact of another.
         let count = self.lines.len().to_string();
         let texts = self.lines.iter().chain(&facts).map(String::as_str);
         Fingerprint::of_texts("mcp-config approval 2", std::iter::once(&*count).chain(texts))

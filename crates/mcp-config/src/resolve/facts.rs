@@ -7,11 +7,15 @@ use std::{
 
 use mcp_safe::text::escape;
 
-use super::{fingerprint::Fingerprint, program::CommandLine};
+use super::{
+    fingerprint::Fingerprint,
+    program::{CommandLine, inside},
+};
 use crate::{
-    expand::{Environment, ExpandCause, Expander, NoInputs},
+    expand::{EnvFile, Environment, ExpandCause, Expander, NoInputs},
     model::{
         InheritEnv, OAuth, Part, Remote, ServerConfig, Stdio, Template, Transport, changes_loading,
+        is_path, path_in,
     },
 };
 
@@ -141,10 +145,16 @@ impl fmt::Display for Fact {
     }
 }
 
-/// The facts about `config`, in a fixed order without duplicates. Reads the files involved.
-pub(super) fn facts(config: &ServerConfig, env: &Environment, project: &Path) -> Vec<Fact> {
-    let mut finder =
-        Finder { facts: Vec::new(), expander: Expander::new(config, env, &NoInputs), project, env };
+/// The facts about `config`, in a fixed order without duplicates. Reads the files involved, except for an `envFile` that
+/// expansion has `read`.
+pub(super) fn facts(
+    config: &ServerConfig,
+    env: &Environment,
+    project: &Path,
+    read: Option<&EnvFile>,
+) -> Vec<Fact> {
+    let expander = Expander::new(config, env, &NoInputs);
+    let mut finder = Finder { facts: Vec::new(), expander, project, env, read };
     match &config.transport {
         Transport::Stdio(stdio) => finder.stdio(stdio),
         Transport::Sdk(_) => {}
@@ -163,22 +173,37 @@ struct Finder<'e> {
     expander: Expander<'e>,
     project: &'e Path,
     env: &'e Environment,
+    read: Option<&'e EnvFile>,
 }
 
 impl Finder<'_> {
     fn stdio(&mut self, stdio: &Stdio) {
+        let mut env = stdio.env.clone();
+        let file = stdio.env_file.as_ref().map(|file| self.text(file));
+        let read = file
+            .as_ref()
+            .and_then(|path| self.read.cloned().or_else(|| self.expander.env_file(path).ok()));
+        if let Some(read) = &read {
+            read.add_to(&mut env);
+            // The author of this file chooses variables of the program, so its content counts like that of a script.
+            if inside(&read.path, self.project).is_some() {
+                let content = Some(Fingerprint::of_bytes(read.text.as_bytes()));
+                self.facts.push(Fact::InProject { path: read.path.clone(), content });
+            }
+        }
         let cwd = stdio.cwd.as_ref().map(|cwd| self.text(cwd));
         let command = std::iter::once(&stdio.command).chain(&stdio.args);
         let words: Vec<String> = command.map(|word| self.text(word)).collect();
-        let own_path = stdio.env.get("PATH").map(|value| self.text(value.template()));
-        let path = own_path.as_deref().or(self.env.get("PATH"));
+        let own_path = path_in(&env).map(|value| self.text(value.template()));
+        let is_unset = stdio.env_unset.iter().any(|name| is_path(name));
+        let path = own_path.as_deref().or(self.env.get("PATH")).filter(|_| !is_unset);
         let line = CommandLine { words: &words, cwd: cwd.as_deref().map(Path::new), path };
         self.command("command", &line);
         let to = format!("the program {}", line.program());
         for template in std::iter::once(&stdio.command).chain(&stdio.args).chain(&stdio.cwd) {
             self.sends(template, &to);
         }
-        for (name, value) in stdio.env.iter() {
+        for (name, value) in env.iter() {
             self.sends(value.template(), &to);
             self.sets(name);
         }
@@ -187,9 +212,8 @@ impl Finder<'_> {
             self.sets(name);
         }
         stdio.env_unset.iter().for_each(|name| self.sets(name));
-        if let Some(file) = &stdio.env_file {
-            let path = self.text(file);
-            self.sends(file, &to);
+        if let (Some(template), Some(path)) = (&stdio.env_file, file) {
+            self.sends(template, &to);
             self.facts.push(Fact::Sends { what: Sent::File(path.clone()), to });
             self.facts.push(Fact::EnvFile { path });
         }
@@ -204,7 +228,7 @@ impl Finder<'_> {
         self.sends(url, &host);
         headers.iter().for_each(|(_, value)| self.sends(value.template(), &host));
         if let Some(helper) = headers_helper {
-            self.helper(helper, env_pass);
+            self.helper(remote, helper);
         }
         env.iter().for_each(|(name, _)| self.sets(name));
         for name in env_pass {
@@ -218,15 +242,18 @@ impl Finder<'_> {
         files.for_each(|file| self.sends(file, &to));
     }
 
-    /// The helper is not run by a shell: arguments are separated by white space.
-    fn helper(&mut self, helper: &Template, env_pass: &[String]) {
-        let text = self.text(helper);
-        let words: Vec<String> = text.split_whitespace().map(str::to_owned).collect();
-        let line = CommandLine { words: &words, cwd: None, path: self.env.get("PATH") };
+    /// The program is looked up exactly as the helper is run: another folder or `PATH` could show another program.
+    fn helper(&mut self, remote: &Remote, helper: &Template) {
+        let mut expanded = remote.clone();
+        expanded.headers_helper = Some(Template::literal(self.text(helper)));
+        let host = |name: &str| self.env.get(name).map(str::to_owned);
+        let Some(command) = expanded.helper_command(Some(self.project), host) else { return };
+        let path = command.path().or(self.env.get("PATH"));
+        let line = CommandLine { words: &command.line, cwd: command.cwd.as_deref(), path };
         self.command("headersHelper", &line);
         let to = format!("the program {}", line.program());
         self.sends(helper, &to);
-        let passed = env_pass.iter().map(|name| Sent::Variable(name.clone()));
+        let passed = remote.env_pass.iter().map(|name| Sent::Variable(name.clone()));
         self.facts.extend(passed.map(|what| Fact::Sends { what, to: to.clone() }));
     }
 

@@ -18,7 +18,7 @@ pub(super) fn settings(layers: &Layers) -> HostSettings {
         fill(&mut all, &layer.document.host);
     }
     for layer in ordered.iter().filter(|layer| PolicyPart::only_binds(layer.scope)) {
-        tighten(&mut all, &layer.document.host);
+        tighten(&mut all, &layer.document.host, &layers.host);
     }
     all
 }
@@ -50,9 +50,10 @@ fn fill(all: &mut HostSettings, more: &HostSettings) {
     all.rules.extend(rules.iter().cloned());
 }
 
-/// Copies the settings that are stricter than those of `all`: fewer tools in the prompt, fewer matches,
+/// Copies the settings that are stricter than those of `all`, and than the host's own: fewer tools in the prompt, fewer matches,
 /// shorter summaries, a stricter sandbox, fewer attempts, and rules that ask or deny.
-fn tighten(all: &mut HostSettings, more: &HostSettings) {
+fn tighten(all: &mut HostSettings, more: &HostSettings, own: &HostSettings) {
+    let own = Numbers::of_host(own);
     let least = |now: Option<usize>, default: usize, wanted: Option<usize>| match wanted {
         Some(wanted) if wanted < now.unwrap_or(default) => Some(wanted),
         _ => now,
@@ -60,16 +61,33 @@ fn tighten(all: &mut HostSettings, more: &HostSettings) {
     if more.tool_search == Some(true) {
         all.tool_search = Some(true);
     }
-    all.search_threshold =
-        least(all.search_threshold, HostSettings::DEFAULT_THRESHOLD, more.search_threshold);
-    all.max_matches = least(all.max_matches, HostSettings::DEFAULT_MATCHES, more.max_matches);
-    all.summary_limit = least(all.summary_limit, HostSettings::DEFAULT_SUMMARY, more.summary_limit);
+    all.search_threshold = least(all.search_threshold, own.threshold, more.search_threshold);
+    all.max_matches = least(all.max_matches, own.matches, more.max_matches);
+    all.summary_limit = least(all.summary_limit, own.summary, more.summary_limit);
     all.sandbox_minimum = all.sandbox_minimum.max(more.sandbox_minimum);
-    all.retry.attempts =
-        least(all.retry.attempts, HostSettings::DEFAULT_ATTEMPTS, more.retry.attempts);
+    all.retry.attempts = least(all.retry.attempts, own.attempts, more.retry.attempts);
     let stricter = |rule: &&TrustRule| rule.action != RuleAction::Allow;
     let rules = more.rules.iter().map(|list| list.iter().filter(stricter).cloned().collect());
     all.rules.extend(rules.filter(|list: &Vec<_>| !list.is_empty()));
+}
+
+/// The numbers that count where no document has one.
+struct Numbers {
+    threshold: usize,
+    matches: usize,
+    summary: usize,
+    attempts: usize,
+}
+
+impl Numbers {
+    fn of_host(own: &HostSettings) -> Self {
+        Self {
+            threshold: own.search_threshold.unwrap_or(HostSettings::DEFAULT_THRESHOLD),
+            matches: own.max_matches.unwrap_or(HostSettings::DEFAULT_MATCHES),
+            summary: own.summary_limit.unwrap_or(HostSettings::DEFAULT_SUMMARY),
+            attempts: own.retry.attempts.unwrap_or(HostSettings::DEFAULT_ATTEMPTS),
+        }
+    }
 }
 
 /// The keys of the settings that are ignored because the document may not apply them to others.
@@ -77,29 +95,20 @@ pub(super) fn refused(layer: &Layer, layers: &Layers) -> Vec<&'static str> {
     if !PolicyPart::only_binds(layer.scope) {
         return Vec::new();
     }
-    let (host, all) = (&layer.document.host, settings(layers));
+    let (host, all, own) = (&layer.document.host, settings(layers), Numbers::of_host(&layers.host));
     let more = |wanted: Option<usize>, now: Option<usize>, default| {
         wanted.is_some_and(|wanted| wanted > now.unwrap_or(default))
     };
     let allows = |rule: &TrustRule| rule.action == RuleAction::Allow;
     let keys = [
         ("tool_search.enabled", host.tool_search == Some(false)),
-        (
-            "tool_search.threshold",
-            more(host.search_threshold, all.search_threshold, HostSettings::DEFAULT_THRESHOLD),
-        ),
-        (
-            "tool_search.max_matches",
-            more(host.max_matches, all.max_matches, HostSettings::DEFAULT_MATCHES),
-        ),
-        (
-            "summaryDescriptionLimit",
-            more(host.summary_limit, all.summary_limit, HostSettings::DEFAULT_SUMMARY),
-        ),
+        ("tool_search.threshold", more(host.search_threshold, all.search_threshold, own.threshold)),
+        ("tool_search.max_matches", more(host.max_matches, all.max_matches, own.matches)),
+        ("summaryDescriptionLimit", more(host.summary_limit, all.summary_limit, own.summary)),
         ("alwaysLoadTools", !host.always_load.is_empty()),
         (
             "retry",
-            more(host.retry.attempts, all.retry.attempts, HostSettings::DEFAULT_ATTEMPTS)
+            more(host.retry.attempts, all.retry.attempts, own.attempts)
                 || host.retry.initial_delay.is_some()
                 || host.retry.max_delay.is_some(),
         ),

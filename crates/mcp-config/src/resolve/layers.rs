@@ -2,12 +2,14 @@
 
 use std::path::PathBuf;
 
+use mcp_sandbox::{Level, Profile};
+
 use super::approval::Approvals;
 use crate::{
     diagnostic::Diagnostic,
     dialect::Document,
     expand::Environment,
-    model::{Precedence, Scope},
+    model::{HostSettings, Precedence, Scope},
 };
 
 /// One document in one scope.
@@ -51,6 +53,12 @@ pub struct Layers {
     /// Whether to accept another tool's approvals by name. Default: `false`, because they are not bound to
     /// content.
     pub accept_named_approvals: bool,
+    /// The sandbox of local servers that are not trusted and whose entry names none. The entry of a project or a
+    /// provider may be stricter; where it is looser, this counts. Default: `standard`.
+    pub untrusted_sandbox: Profile,
+    /// The settings of the host itself, where they differ from the defaults: those of a project or a provider apply
+    /// only where they are stricter. Default: empty.
+    pub host: HostSettings,
 }
 
 impl Default for Layers {
@@ -64,6 +72,8 @@ impl Default for Layers {
             project: PathBuf::new(),
             require_approval: true,
             accept_named_approvals: false,
+            untrusted_sandbox: Profile::new(Level::Standard),
+            host: HostSettings::default(),
         }
     }
 }

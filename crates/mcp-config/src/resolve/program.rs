@@ -41,22 +41,17 @@ impl CommandLine<'_> {
     /// The program and argument files inside `project`, each with the hash of its content if it is small
     /// enough.
     pub(super) fn inside(&self, project: &Path) -> Vec<(PathBuf, Option<Fingerprint>)> {
-        let Ok(real_project) = project.canonicalize() else { return Vec::new() };
         let named = self.words.iter().skip(1).take(MOST_FILES).flat_map(|arg| {
             // `--require=./evil.js` also refers to a file.
             let value = arg.split_once('=').map(|(_, value)| value);
             [Some(arg.as_str()), value].into_iter().flatten().map(|arg| self.absolute(arg))
         });
         let files = self.find().into_iter().chain(named.flatten());
-        let inside = files.filter_map(|file| {
-            let real = file.canonicalize().ok().filter(|real| real.is_file())?;
-            let is_inside = file.starts_with(project) || real.starts_with(&real_project);
-            is_inside.then_some((file, real))
-        });
-        inside
-            .map(|(file, real)| {
+        files
+            .filter_map(|file| {
+                let real = inside(&file, project)?;
                 let content = read(&real, MOST_BYTES).ok().flatten();
-                (file, content.map(|bytes| Fingerprint::of_bytes(&bytes)))
+                Some((file, content.map(|bytes| Fingerprint::of_bytes(&bytes))))
             })
             .collect()
     }
@@ -64,6 +59,13 @@ impl CommandLine<'_> {
     fn absolute(&self, file: &str) -> Option<PathBuf> {
         std::path::absolute(self.cwd.unwrap_or(Path::new("")).join(file)).ok()
     }
+}
+
+/// The real path of `file` if a repository at `project` may have supplied it: a link leads into the project, or out of it.
+pub(super) fn inside(file: &Path, project: &Path) -> Option<PathBuf> {
+    let real_project = project.canonicalize().ok()?;
+    let real = file.canonicalize().ok().filter(|real| real.is_file())?;
+    (file.starts_with(project) || real.starts_with(&real_project)).then_some(real)
 }
 
 const SHELLS: [&str; 14] = [

@@ -3,7 +3,6 @@
 use std::{
     cmp::Ordering,
     collections::{HashMap, hash_map},
-    sync::Arc,
 };
 
 use super::{
@@ -13,6 +12,7 @@ use super::{
     host,
     layers::Layers,
     resolution::{Candidate, Resolution, Verdict},
+    sandbox,
     signature::Signature,
 };
 use crate::{
@@ -61,7 +61,7 @@ fn gather(layers: &Layers) -> Vec<Candidate> {
     for layer in &layers.layers {
         for entry in &layer.document.entries {
             let scope = entry.scope.unwrap_or(layer.scope);
-            let entry = Arc::clone(entry);
+            let entry = sandbox::limited(entry, scope, &layers.untrusted_sandbox);
             let candidate = Candidate { entry, scope, verdict: Verdict::Active };
             all.push((layers.precedence.rank(scope), layer.rank, candidate));
         }
@@ -94,6 +94,7 @@ fn initial_verdict(
     if let Some(exclusivity) = policy.exclusivity.filter(|it| it.withholds(candidate.scope)) {
         return Verdict::Withheld(exclusivity);
     }
+    // Before the approval, so that a user is not asked about an entry that policy refuses anyway.
     if let Err(refusal) = policy.check_in(candidate.scope, config, &layers.env) {
         return Verdict::Refused(refusal);
     }

@@ -332,6 +332,95 @@ fn program_inside_the_repository_is_disclosed() {
     assert!(text.contains("* command starts /bin/sh") && !text.contains("inside"), "{text}");
 }
 
+/// A helper runs in the project, with the `PATH` of its entry.
+#[cfg(unix)]
+#[test]
+fn helper_is_looked_up_as_it_is_run() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    project(at, r#"{"command":"x"}"#);
+    fs::copy(at.join("bin/tool"), at.join("bin/sh")).unwrap();
+    let shown = at.join("bin/sh").display().to_string();
+    for helper in [
+        r#""headersHelper":"./bin/sh x""#.to_owned(),
+        format!(r#""headersHelper":"sh x","env":{{"PATH":"{}/bin"}}"#, at.display()),
+    ] {
+        let mut layers = project(at, &format!(r#"{{"type":"http","url":"https://h/",{helper}}}"#));
+        let text = resolve(&layers).candidates[0].disclosure(&layers.env, at).to_string();
+        assert!(text.contains(&format!("* headersHelper starts {shown}\n")), "{text}");
+        assert!(text.contains(&format!("* {shown} is inside this repository (sha256 ")), "{text}");
+        approve(&mut layers);
+        fs::write(at.join("bin/sh"), format!("#!/bin/sh\n# {helper}")).unwrap();
+        assert_eq!(verdict(&layers), Verdict::Unapproved { changed: true });
+    }
+    let layers =
+        project(at, r#"{"type":"http","url":"https://h/","headersHelper":"sh server.py"}"#);
+    let text = resolve(&layers).candidates[0].disclosure(&layers.env, at).to_string();
+    assert!(text.contains("* headersHelper starts /bin/sh\n"), "{text}");
+    assert!(text.contains("/server.py is inside this repository (sha256 "), "{text}");
+}
+
+/// A file of variables in a repository can change which program runs, and where the program connects.
+#[cfg(unix)]
+#[test]
+fn env_file_of_the_repository_is_part_of_the_approval() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    let entry = r#"{"command":"tool","envFile":"${workspaceFolder}/vars.env"}"#;
+    let mut layers = project(at, entry);
+    let file = at.join("vars.env");
+    fs::write(&file, format!("PATH={}\nTOKEN=CANARY\n", at.join("bin").display())).unwrap();
+    approve(&mut layers);
+    let resolution = resolve(&layers);
+    let text = resolution.candidates[0].disclosure(&layers.env, at).to_string();
+    for line in [
+        format!("* command starts {}", at.join("bin/tool").display()),
+        format!("* {} is inside this repository (sha256 ", file.display()),
+        "* changes PATH, and so which program".to_owned(),
+        format!("* takes variables from the file {}", file.display()),
+    ] {
+        assert!(text.contains(&line), "{line} is not in\n{text}");
+    }
+    assert!(!text.contains("CANARY") && !text.contains("env.PATH"), "{text}");
+
+    let admissions = Admissions::new(&layers, &resolution);
+    let config = &resolution.get("x").unwrap().entry.config;
+    let expanded = admissions.expand(config, &layers.env, &NoInputs).unwrap();
+    let Transport::Stdio(stdio) = &expanded.transport else { panic!("a program") };
+    assert_eq!(stdio.env.get("TOKEN").unwrap().expose(), "CANARY");
+
+    fs::write(&file, format!("PATH={}\nBASE_URL=https://evil.test\n", at.display())).unwrap();
+    let error = admissions.expand(config, &layers.env, &NoInputs).unwrap_err();
+    assert!(matches!(error, AdmissionError::Changed(_)), "{error}");
+    assert_eq!(verdict(&layers), Verdict::Unapproved { changed: true });
+}
+
+/// A file outside of the repository is the user's: a rotated secret in it does not end an approval.
+#[cfg(unix)]
+#[test]
+fn secret_in_an_env_file_of_the_user_can_be_rotated() {
+    let (folder, home) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let mut layers = project(folder.path(), r#"{"command":"sh","envFile":"~/vars.env"}"#);
+    layers.env.home = Some(home.path().into());
+    fs::write(home.path().join("vars.env"), "TOKEN=one").unwrap();
+    approve(&mut layers);
+    fs::write(home.path().join("vars.env"), "TOKEN=two").unwrap();
+    assert_eq!(verdict(&layers), Verdict::Active);
+    fs::write(home.path().join("vars.env"), "NODE_OPTIONS=--require=./evil.js").unwrap();
+    assert_eq!(verdict(&layers), Verdict::Unapproved { changed: true });
+}
+
+#[test]
+fn program_without_a_path_is_disclosed_as_not_found() {
+    let env = Environment::empty().with("PATH", "/bin:/usr/bin");
+    for text in [r#"{"command":"sh"}"#, r#"{"command":"sh","env":{"PATH":"/bin"}}"#] {
+        let mut config = entry(text);
+        stdio(&mut config).env_unset.push("PATH".into());
+        let text = shown_in(&config, &env).to_string();
+        assert!(text.contains("* command starts `sh`, which was not found"), "{text}");
+    }
+}
+
 #[cfg(unix)]
 #[test]
 fn links_into_and_out_of_the_repository_count_as_inside() {

@@ -33,7 +33,8 @@ fn every_field_of_an_endpoint_is_expanded() {
     let remote = expanded.transport.remote().unwrap();
     assert_eq!(remote.url.expose(), "https://h.test/");
     assert_eq!(remote.headers.get("A").unwrap().expose(), "value");
-    assert_eq!(remote.helper_line(), ["/user/me/h", "value"]);
+    let command = remote.helper_command(None, |_| None).unwrap();
+    assert_eq!(command.line, ["/user/me/h", "value"]);
     let oauth = remote.oauth.as_ref().unwrap();
     assert_eq!(oauth.client_secret.as_ref().unwrap().expose(), "value2");
     let fields = [
@@ -53,19 +54,54 @@ fn every_field_of_an_endpoint_is_expanded() {
 
 #[test]
 fn every_field_of_a_program_is_expanded() {
+    let home = tempfile::tempdir().unwrap();
+    let home = home.path().to_str().unwrap();
+    fs::write(format!("{home}/value.env"), "").unwrap();
+    let mut env = env();
+    env.home = Some(home.into());
     let config = entry(
         r#"{"command":"~/${V}","args":["${V}","~","~\\x","~other","a~"],"env":{"A":"~/${V}"},
             "envFile":"~/${V}.env","cwd":"${userHome}${pathSeparator}${V}"}"#,
     );
-    let expanded = expand(&config, &env(), &NoInputs).unwrap();
+    let expanded = expand(&config, &env, &NoInputs).unwrap();
     let Transport::Stdio(stdio) = &expanded.transport else { panic!("a program") };
-    assert_eq!(stdio.command.expose(), "/user/me/value");
+    assert_eq!(stdio.command.expose(), format!("{home}/value"));
     let args: Vec<&str> = stdio.args.iter().map(mcp_config::Template::expose).collect();
-    assert_eq!(args, ["value", "/user/me", "/user/me\\x", "~other", "a~"]);
-    assert_eq!(stdio.env.get("A").unwrap().expose(), "/user/me/value");
-    assert_eq!(stdio.env_file.as_ref().unwrap().expose(), "/user/me/value.env");
+    assert_eq!(args, ["value", home, &format!("{home}\\x"), "~other", "a~"]);
+    assert_eq!(stdio.env.get("A").unwrap().expose(), format!("{home}/value"));
+    assert_eq!(stdio.env_file.as_ref().unwrap().expose(), format!("{home}/value.env"));
     let separator = std::path::MAIN_SEPARATOR;
-    assert_eq!(stdio.cwd.as_ref().unwrap().expose(), format!("/user/me{separator}value"));
+    assert_eq!(stdio.cwd.as_ref().unwrap().expose(), format!("{home}{separator}value"));
+}
+
+#[test]
+fn variables_of_an_env_file_are_added_to_those_of_the_entry() {
+    let folder = tempfile::tempdir().unwrap();
+    let env = env().in_workspace(folder.path());
+    let config = entry(r#"{"command":"x","env":{"A":"entry ${V}"},"envFile":"vars.env"}"#);
+    let file = folder.path().join("vars.env");
+    fs::write(&file, "A=file\nB='${V} CANARY' # comment\nC=1\nC=2\n").unwrap();
+    let expanded = expand(&config, &env, &NoInputs).unwrap();
+    let Transport::Stdio(stdio) = &expanded.transport else { panic!("a program") };
+    let values: Vec<_> = stdio.env.iter().map(|(name, value)| (name, value.expose())).collect();
+    assert_eq!(values, [("A", "entry value"), ("B", "${V} CANARY"), ("C", "2")]);
+    assert!(!format!("{expanded:?}").contains("CANARY"));
+
+    let failure = |env: &Environment| expand(&config, env, &NoInputs).unwrap_err();
+    fs::write(&file, "A=1\n\nnonsense\n").unwrap();
+    let error = failure(&env);
+    let source = std::error::Error::source(&error).unwrap().to_string();
+    assert!(
+        error.to_string().contains("`envFile` needs the file vars.env, which could not be read")
+    );
+    assert_eq!(source, "line 3 is not of the form `NAME=value`");
+    fs::write(&file, "A=a\0b").unwrap();
+    assert!(failure(&env).to_string().contains("contains a NUL character"));
+    fs::write(&file, vec![b'#'; (64 << 10) + 1]).unwrap();
+    assert!(matches!(failure(&env).cause, ExpandCause::File(..)));
+    fs::remove_file(&file).unwrap();
+    assert!(matches!(failure(&env).cause, ExpandCause::File(..)));
+    assert!(matches!(failure(&self::env()).cause, ExpandCause::NoFolder(_)));
 }
 
 #[test]

@@ -9,7 +9,12 @@ use std::{
     time::Duration,
 };
 
-use mcp_config::{ConfigFile, Scope, edit::Edit, files::FileError};
+use mcp_config::{
+    ConfigFile, Document, Scope,
+    diagnostic::{Problem, Severity},
+    edit::Edit,
+    files::{FileError, FileSource, Source},
+};
 
 use crate::resolution::program;
 
@@ -205,4 +210,78 @@ fn new_files_get_the_dialect_of_their_path() {
         assert_eq!(document.dialect, Some(dialect), "{place}");
         assert_eq!(document.get("a").unwrap().config, server);
     }
+}
+
+/// The servers of a file in `scope`, and the error if it is not used.
+#[cfg(unix)]
+fn used(file: &ConfigFile, scope: Scope) -> Result<usize, String> {
+    let mut source = FileSource::new(scope, &file.path);
+    source.file.project.clone_from(&file.project);
+    let Document { entries, diagnostics, .. } = source.document().unwrap();
+    match diagnostics.first() {
+        Some(found) => {
+            assert_eq!((found.severity, found.problem), (Severity::Error, Problem::Ignored));
+            assert!(entries.is_empty());
+            Err(found.to_string())
+        }
+        None => Ok(entries.len()),
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn user_files_that_every_user_can_write_are_not_used() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let folder = tempfile::tempdir().unwrap();
+    let file = ConfigFile::new(folder.path().join("mcp.json"));
+    file.add(&program("a", "x")).unwrap();
+    for mode in [0o644, 0o664] {
+        fs::set_permissions(&file.path, fs::Permissions::from_mode(mode)).unwrap();
+        assert_eq!(used(&file, Scope::User), Ok(1), "{mode:o}");
+    }
+    fs::set_permissions(&file.path, fs::Permissions::from_mode(0o602)).unwrap();
+    for scope in [Scope::User, Scope::Local] {
+        let said = used(&file, scope).unwrap_err();
+        assert!(said.contains("others may have written: every user can write to it"), "{said}");
+    }
+    // Files of these scopes are not trusted, or the user has just named them.
+    for scope in [Scope::Project, Scope::Dynamic] {
+        assert_eq!(used(&file, scope), Ok(1), "{scope}");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn user_files_of_another_user_are_not_used() {
+    use std::os::unix::fs::chown;
+    let folder = tempfile::tempdir().unwrap();
+    let file = ConfigFile::new(folder.path().join("mcp.json"));
+    file.add(&program("a", "x")).unwrap();
+    if chown(&file.path, Some(65534), None).is_err() {
+        mcp_skip::skip("only root can give a file to another user", "run as root");
+        return;
+    }
+    let said = used(&file, Scope::User).unwrap_err();
+    assert!(said.contains("it belongs to another user"), "{said}");
+}
+
+#[cfg(unix)]
+#[test]
+fn user_files_inside_the_project_are_not_used() {
+    let folder = tempfile::tempdir().unwrap();
+    let project = folder.path().join("app");
+    let inside = ConfigFile::new(project.join(".config/mcp/mcp.json")).with_project(&project);
+    inside.add(&program("a", "x")).unwrap();
+    let link = ConfigFile::new(folder.path().join("mcp.json")).with_project(&project);
+    std::os::unix::fs::symlink(&inside.path, &link.path).unwrap();
+    for file in [&inside, &link] {
+        let said = used(file, Scope::User).unwrap_err();
+        assert!(said.contains("found a file inside the project"), "{said}");
+        assert_eq!(used(file, Scope::Project), Ok(1));
+    }
+    let elsewhere = inside.with_project(folder.path().join("other"));
+    assert_eq!(used(&elsewhere, Scope::User), Ok(1));
+    // The files of a user who works in the home directory, or above it, are inside of that folder.
+    let home = elsewhere.with_project("/");
+    assert_eq!(used(&home, Scope::User), Ok(1));
 }

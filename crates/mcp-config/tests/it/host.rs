@@ -270,3 +270,24 @@ fn later_file_of_an_ordered_list_wins() {
     assert_eq!(resolution.host.max_matches, Some(2));
     assert_eq!(resolution.diagnostics.iter().filter(|d| d.severity == Severity::Error).count(), 1);
 }
+
+#[test]
+fn repository_does_not_loosen_the_settings_of_the_host_itself() {
+    let text = r#"{"mcpServers":{},"tool_search":{"threshold":10,"max_matches":7},
+        "summaryDescriptionLimit":60,"retry":{"attempts":2}}"#;
+    let mut layers = Layers::new();
+    layers.push(Scope::Project, file(".mcp.json", text));
+    let by_default = resolve(&layers);
+    assert_eq!(by_default.host.search_threshold, Some(10), "below the default");
+    layers.host.search_threshold = Some(5);
+    layers.host.max_matches = Some(3);
+    layers.host.summary_limit = Some(50);
+    layers.host.retry.attempts = Some(1);
+    let resolution = resolve(&layers);
+    assert_eq!(resolution.host, HostSettings::default(), "the host keeps its own settings");
+    let said: Vec<String> = resolution.diagnostics.iter().map(ToString::to_string).collect();
+    let keys = "tool_search.threshold, tool_search.max_matches, summaryDescriptionLimit, retry";
+    assert!(said.iter().any(|text| text.contains(keys)), "{said:?}");
+    layers.host.search_threshold = Some(11);
+    assert_eq!(resolve(&layers).host.search_threshold, Some(10));
+}

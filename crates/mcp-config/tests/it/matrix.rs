@@ -114,11 +114,13 @@ fn every_dialect_is_detected_by_content_and_path() {
 
 #[test]
 fn every_dialect_shows_the_same_servers() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join(".env"), "").unwrap();
     let env = Environment::empty()
         .with("GITHUB_TOKEN", "github-secret")
         .with("DOCS_TOKEN", "docs-secret")
         .with("DOCS_SECRET", "x")
-        .in_workspace(Path::new("/code/app"));
+        .in_workspace(folder.path());
     for fixture in FIXTURES {
         let document = open(fixture);
         let mut names: Vec<&str> = Vec::new();

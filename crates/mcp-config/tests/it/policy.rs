@@ -286,6 +286,10 @@ fn allowed_command_is_refused_if_its_entry_changes_loaded_code() {
     let entry =
         |more: &str| format!(r#"{{"command":"python3","args":["-m","good_server"]{more}}}"#);
     let env = Environment::empty();
+    let folder = tempfile::tempdir().unwrap();
+    let vars = folder.path().join("vars");
+    std::fs::write(&vars, "A=1").unwrap();
+    let env_file = format!(r#","envFile":"{}""#, vars.display());
     assert_eq!(judged(H1, &entry(r#","env":{"LANG":"C"}"#), &env), [Ok(()), Ok(())]);
     for (more, what) in [
         (r#","env":{"PATH":"/tmp/bin"}"#, "`env.PATH`"),
@@ -297,7 +301,7 @@ fn allowed_command_is_refused_if_its_entry_changes_loaded_code() {
         (r#","env":{"npm_config_registry":"x"}"#, "`env.npm_config_registry`"),
         (r#","env":{"PATH":null}"#, "`env.PATH`"),
         (r#","envPass":["PYTHONPATH"]"#, "`env.PYTHONPATH`"),
-        (r#","envFile":"/tmp/vars""#, "`envFile` or `inheritEnv`"),
+        (&env_file, "`envFile` or `inheritEnv`"),
         (r#","inheritEnv":"all""#, "`envFile` or `inheritEnv`"),
         (r#","cwd":"/tmp""#, "`cwd`"),
     ] {
@@ -313,7 +317,7 @@ fn allowed_command_is_refused_if_its_entry_changes_loaded_code() {
     };
     for (rule_says, more) in [
         (r#","env":["PYTHON*"]"#, r#","env":{"PYTHONPATH":"/tmp"}"#),
-        (r#","env":["*"]"#, r#","envFile":"/tmp/vars""#),
+        (r#","env":["*"]"#, &env_file),
         (r#","cwd":true"#, r#","cwd":"/tmp""#),
     ] {
         assert_eq!(judged(&rule(rule_says), &entry(more), &env), [Ok(()), Ok(())], "{more}");
@@ -349,12 +353,41 @@ fn headers_helper_is_checked_as_a_command() {
 }
 
 #[test]
+fn oauth_endpoints_are_checked_like_the_url() {
+    let env = Environment::empty().with("H", "evil.test");
+    let deny = r#"{"deniedMcpServers":[{"serverUrl":"https://*.evil.test/*"},{"serverUrl":"https://evil.test/*"}]}"#;
+    let allow = r#"{"allowedMcpServers":[{"serverUrl":"https://*.example.com/*"}]}"#;
+    for field in ["tokenUrl", "authorizationUrl", "authServerMetadataUrl"] {
+        let entry = |url: &str| {
+            format!(
+                r#"{{"type":"http","url":"https://a.example.com/","oauth":{{"{field}":"{url}"}}}}"#
+            )
+        };
+        for url in ["https://login.evil.test/x", "https://${H}/x"] {
+            let denied = judged(deny, &entry(url), &env);
+            assert!(denied.iter().all(|r| matches!(r, Err(Refusal::Denied(_)))), "{field} {url}");
+            let outside = judged(allow, &entry(url), &env);
+            assert_eq!(outside, [Err(Refusal::NotAllowed), Err(Refusal::NotAllowed)], "{field}");
+        }
+        for rules in [deny, allow] {
+            assert_eq!(judged(rules, &entry("https://b.example.com/x"), &env), [Ok(()), Ok(())]);
+        }
+    }
+    // The browser opens the redirect URI; no request of ours goes there.
+    let local = r#"{"type":"http","url":"https://a.example.com/",
+        "oauth":{"redirectUri":"http://127.0.0.1:3118/callback"}}"#;
+    assert_eq!(judged(allow, local, &env), [Ok(()), Ok(())]);
+}
+
+#[test]
 fn unknown_value_is_refused_by_allow_and_deny_lists() {
     let url = r#"{"type":"http","url":"https://${input:host}/"}"#;
     let line = r#"{"command":"x","args":["${UNSET}"]}"#;
     let helper = r#"{"type":"http","url":"https://h/","headersHelper":"x ${UNSET}"}"#;
+    let login = r#"{"type":"http","url":"https://h/","oauth":{"tokenUrl":"https://${UNSET}/t"}}"#;
     for (entry, rule, field) in [
         (url, r#"{"serverUrl":"https://a.test"}"#, "url"),
+        (login, r#"{"serverUrl":"https://a.test"}"#, "oauth.tokenUrl"),
         (line, r#"{"serverCommand":["a"]}"#, "command"),
         (helper, r#"{"serverCommand":["a"]}"#, "headersHelper"),
     ] {

@@ -10,6 +10,7 @@ use mcp_config::{
     model::Precedence,
     read, resolve,
     resolve::{Candidate, Change, Verdict, what_if},
+    sandbox::{Access, Level, Profile},
 };
 
 pub(crate) fn file(place: &str, text: &str) -> Document {
@@ -232,4 +233,83 @@ fn what_if_changes_nothing() {
     let mut policy = mcp_config::policy::PolicyPart::default();
     policy.deny.push(mcp_config::policy::Matcher::command(["make"]));
     assert_eq!(answer(Change::Policy(policy)), "- build\n");
+}
+
+/// The sandbox that counts for an entry of a scope, and what the diagnostics say about it.
+fn sandbox_of(scope: Scope, sandbox: &str, default: Option<&str>) -> (String, String) {
+    let mut layers = Layers::new();
+    layers.require_approval = false;
+    let profile = |text: &str| Profile::from_json(&serde_json::from_str(text).unwrap()).unwrap();
+    if let Some(default) = default {
+        layers.untrusted_sandbox = profile(default);
+    }
+    let text = format!(r#"{{"mcpServers":{{"x":{{"command":"x","sandbox":{sandbox}}}}}}}"#);
+    layers.push(scope, read(text.as_bytes(), &ReadOptions::new(".mcp.json")));
+    let resolution = resolve(&layers);
+    let Transport::Stdio(stdio) = &resolution.get("x").unwrap().entry.config.transport else {
+        panic!("a program")
+    };
+    let used = stdio.sandbox.as_ref().map_or("default".into(), |used| used.to_json().to_string());
+    let said: Vec<String> = resolution.diagnostics.iter().map(ToString::to_string).collect();
+    (used, said.join("\n"))
+}
+
+#[test]
+fn sandbox_of_a_repository_may_be_stricter_and_not_looser() {
+    let strict = r#"{"profile":"strict","project":"write"}"#;
+    for (asked, used, loosened) in [
+        (r#""off""#, "default", "profile"),
+        (r#""standard""#, r#""standard""#, ""),
+        (r#""strict""#, r#""strict""#, ""),
+        (strict, r#"{"profile":"strict","project":"write"}"#, ""),
+        (
+            r#"{"profile":"strict","hosts":["a.test"],"read":["~/.ssh"],"write":["~"]}"#,
+            r#"{"hosts":["a.test"],"profile":"strict"}"#,
+            "read, write",
+        ),
+        (r#"{"read":["~/.ssh"]}"#, "default", "read"),
+        (r#"{"project":"none"}"#, r#"{"profile":"standard","project":"none"}"#, ""),
+        (r#"{"limits":{"processes":9999}}"#, "default", "limits"),
+    ] {
+        for scope in [Scope::Project, Scope::Cloud] {
+            let (now, said) = sandbox_of(scope, asked, None);
+            assert_eq!(now, used, "{asked}: {said}");
+            let ignored = "warning: server `x`: found a sandbox that is looser than the default: ";
+            assert_eq!(said.contains(ignored), !loosened.is_empty(), "{said}");
+            assert!(
+                said.contains(&format!("{loosened} (ignored;")) || loosened.is_empty(),
+                "{said}"
+            );
+        }
+        // The user's own entry counts as it is written.
+        let asked = serde_json::from_str::<serde_json::Value>(asked).unwrap();
+        let (now, said) = sandbox_of(Scope::Local, &asked.to_string(), None);
+        let written = Profile::from_json(&asked).unwrap().to_json().to_string();
+        assert_eq!((now, said), (written, String::new()));
+    }
+}
+
+#[test]
+fn stricter_default_of_the_host_holds_for_repositories() {
+    let default = r#"{"profile":"strict","project":"none","hosts":["a.test"],"required":true,
+        "limits":{"memory_bytes":1000000,"open_files":50,"file_bytes":70,"processes":30}}"#;
+    let shown = Profile::from_json(&serde_json::from_str(default).unwrap()).unwrap();
+    for (asked, loosened) in [
+        (r#""off""#, "profile"),
+        (r#""standard""#, "profile"),
+        (r#"{"profile":"strict","project":"read","hosts":["a.test","b.test"]}"#, "project, hosts"),
+    ] {
+        let (now, said) = sandbox_of(Scope::Project, asked, Some(default));
+        assert!(said.contains(&format!("default: {loosened} (")), "{said}");
+        let now = if now == "default" { shown.to_json().to_string() } else { now };
+        let limited = Profile::from_json(&serde_json::from_str(&now).unwrap()).unwrap();
+        assert_eq!(limited.project_access(), Access::None, "{asked}");
+        assert_eq!((limited.level, limited.required), (Level::Strict, true), "{asked}");
+        assert_eq!(limited.limits, shown.limits, "{asked}");
+        assert!(limited.hosts.len() <= 1, "{asked}");
+    }
+    // A silent entry has not asked for more, and gets no more.
+    let (now, said) = sandbox_of(Scope::Project, r#""strict""#, Some(default));
+    let limited = Profile::from_json(&serde_json::from_str(&now).unwrap()).unwrap();
+    assert_eq!((limited.limits, said), (shown.limits, String::new()));
 }

@@ -29,6 +29,7 @@ pub fn create(path: &Path) -> io::Result<File> {
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     let file = options.open(path)?;
+    // The umask only removes bits: with 0277 the owner could not write the file the next time.
     #[cfg(unix)]
     file.set_permissions(std::os::unix::fs::PermissionsExt::from_mode(0o600))?;
     Ok(file)
@@ -144,9 +145,11 @@ impl Draft {
         if self.keeps
             && let Ok(old) = fs::metadata(&self.target)
         {
+            // Before the mode, which would otherwise apply to our own group for a moment.
             keep_owner(&self.file, &old);
             self.file.set_permissions(old.permissions())?;
         }
+        // A file system may write the rename before the content; after a crash the file would be empty.
         self.file.sync_all()?;
         self.is_synced = true;
         Ok(())

@@ -26,6 +26,7 @@ pub fn create_folder(folder: &Path) -> io::Result<()> {
     #[cfg(unix)]
     std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
     match builder.create(folder) {
+        // The umask may have removed the owner's bits.
         Ok(()) => make_private(folder),
         // Another process created it in the meantime.
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists && folder.is_dir() => Ok(()),

@@ -47,6 +47,7 @@ impl Lock {
                     "the lock file is a symbolic link",
                 ));
             }
+            // Not truncated: until it is locked, the file may be that of another process.
             let mut options = OpenOptions::new();
             options.create(true).truncate(false).read(true).write(true);
             #[cfg(unix)]

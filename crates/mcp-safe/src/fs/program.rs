@@ -25,6 +25,8 @@ pub fn find_program(
 ) -> Result<PathBuf, Vec<PathBuf>> {
     let as_path = Path::new(program);
     let (files, searched): (Vec<PathBuf>, Vec<PathBuf>) =
+        // A name with a separator is not looked up in `PATH`:
+        // <https://pubs.opengroup.org/onlinepubs/9799919799/basedefs/V1_chap08.html#tag_08_03>.
         if as_path.components().count() > 1 || as_path.is_absolute() {
             let file = cwd.map_or_else(|| as_path.to_path_buf(), |cwd| cwd.join(as_path));
             let parent = file.parent().unwrap_or(Path::new("")).to_path_buf();

@@ -30,6 +30,32 @@ pub fn read(path: &Path, most: usize) -> io::Result<Option<Vec<u8>>> {
     }
 }
 
+/// Like [`read`], for a file whose content is trusted, such as the user's configuration. The error is
+/// [`PermissionDenied`](io::ErrorKind::PermissionDenied), without the code of the operating system, if it belongs to a
+/// user other than this one or root, or if every user can write to it. A file that its group can write is read: a umask
+/// of 002 is common.
+///
+/// ```
+/// # let place = tempfile::tempdir()?;
+/// let path = place.path().join("config.json");
+/// mcp_safe::fs::replace(&path, b"{}")?;
+/// assert_eq!(mcp_safe::fs::read_own(&path, 1024)?.as_deref(), Some(&b"{}"[..]));
+/// # std::io::Result::Ok(())
+/// ```
+pub fn read_own(path: &Path, most: usize) -> io::Result<Option<Vec<u8>>> {
+    let own = |about| {
+        let file = open(path, &about)?;
+        // The opened file is judged, since the path may lead to another one by now.
+        check_writers(&file.metadata()?)?;
+        read_open(&file, most)
+    };
+    match fs::metadata(path).and_then(own) {
+        Ok(bytes) => Ok(Some(bytes)),
+        Err(error) if is_absent(&error) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
 /// Like [`read`], for a file that must be private. The error is
 /// [`PermissionDenied`](io::ErrorKind::PermissionDenied) if it is a symbolic link, belongs to another user or is
 /// accessible to others, or if its folder belongs to another user or is writable by others.
@@ -125,6 +151,26 @@ fn check_access(path: &Path, about: &Metadata) -> io::Result<()> {
     Ok(())
 }
 
+#[cfg(unix)]
+fn check_writers(about: &Metadata) -> io::Result<()> {
+    use std::os::unix::fs::MetadataExt as _;
+    refuse_writers(about.mode(), about.uid(), owner::current()?).map_err(denied)
+}
+
+#[cfg(unix)]
+fn refuse_writers(mode: u32, owner: u32, us: u32) -> Result<(), &'static str> {
+    if mode & 0o002 != 0 {
+        return Err("every user can write to it");
+    }
+    // Root can write everything, and package managers such as Nix link configuration to files of root.
+    if owner != 0 && owner != us { Err("it belongs to another user") } else { Ok(()) }
+}
+
+#[cfg(not(unix))]
+fn check_writers(_about: &Metadata) -> io::Result<()> {
+    Ok(())
+}
+
 #[cfg(not(unix))]
 fn check_access(_path: &Path, _about: &Metadata) -> io::Result<()> {
     Ok(())
@@ -150,6 +196,40 @@ fn is_same(_a: &Metadata, _b: &Metadata) -> bool {
 #[cfg(all(test, unix))]
 mod tests {
     use super::*;
+
+    #[test]
+    fn trusted_file_is_writable_by_its_owner_only() {
+        use std::os::unix::fs::PermissionsExt as _;
+        let place = tempfile::tempdir().unwrap();
+        let path = place.path().join("config");
+        assert_eq!(read_own(&path, 9).unwrap(), None);
+        fs::write(&path, "own").unwrap();
+        for (mode, is_read) in [(0o600, true), (0o644, true), (0o664, true), (0o646, false)] {
+            fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
+            let result = read_own(&path, 9);
+            assert_eq!(result.is_ok(), is_read, "{mode:o}: {result:?}");
+            if let Err(error) = result {
+                assert_eq!(error.kind(), io::ErrorKind::PermissionDenied);
+                assert_eq!(error.raw_os_error(), None);
+            }
+        }
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).unwrap();
+        assert_eq!(read_own(&path, 2).unwrap_err().kind(), io::ErrorKind::FileTooLarge);
+        assert_eq!(
+            read_own(Path::new("/etc/passwd"), 1 << 20).map(|text| text.is_some()).ok(),
+            Some(true)
+        );
+    }
+
+    #[test]
+    fn file_of_another_user_is_not_trusted() {
+        const THEIRS: Result<(), &str> = Err("it belongs to another user");
+        for (owner, us, expected) in
+            [(1000, 1000, Ok(())), (0, 1000, Ok(())), (1001, 1000, THEIRS), (1000, 0, THEIRS)]
+        {
+            assert_eq!(refuse_writers(0o100_600, owner, us), expected, "{owner} {us}");
+        }
+    }
 
     #[test]
     fn replaced_file_is_a_different_file() {

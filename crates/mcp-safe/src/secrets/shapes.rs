@@ -107,6 +107,8 @@ fn without_private_keys(text: &str) -> Option<String> {
         let start = from + at;
         from = start + BEGIN.len();
         let head = text[from..].lines().next().unwrap_or_default();
+        // `PRIVATE KEY`, `ENCRYPTED PRIVATE KEY` (<https://www.rfc-editor.org/rfc/rfc7468#section-10>) and older labels such
+        // as `RSA PRIVATE KEY`. Certificates are public.
         if !head.contains("PRIVATE KEY") {
             continue;
         }
@@ -140,6 +142,8 @@ fn is_known_key(word: &str) -> bool {
     word.len() > SHORTEST_KEY && (PREFIXES.iter().any(is_service) || is_jwt(word))
 }
 
+/// Whether a word is a JSON web token in its compact form, <https://www.rfc-editor.org/rfc/rfc7515#section-7.1>: `eyJ` is
+/// base64url for `{"`, the beginning of its header.
 fn is_jwt(word: &str) -> bool {
     let mut parts = word.split('.');
     let head = parts.next().unwrap_or_default();

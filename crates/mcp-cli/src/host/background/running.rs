@@ -8,8 +8,8 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use mcp_bridge::tool::redact;
-use mcp_jsonrpc::{Message, RequestId};
+use mcp_jsonrpc::{ErrorObject, Message, Notification, RawJson, Request, RequestId, Response};
+use mcp_safe::secrets::Redactor;
 use mcp_server::http::Stream;
 use mcp_transport::{
     Link, Outlet,
@@ -27,6 +27,7 @@ use super::{
     exchange::{ClientId, Delivery, Exchange},
     wire::{self, ServerEnd},
 };
+use crate::host::redact;
 
 /// A client's connection, after the greeting.
 pub(super) type ClientStream = BufReader<Box<dyn Stream>>;
@@ -36,6 +37,9 @@ const QUEUE: usize = 1_024;
 /// The number of messages remembered with their contents, and how much of each.
 const REMEMBERED: usize = 64;
 const LONGEST: usize = 4_000;
+/// The contents of a message with more bytes are not remembered: secrets in it are found only in complete JSON, and
+/// the time for that would be taken from all clients.
+const MOST_REDACTED: usize = 256 << 10;
 /// The maximum number of pending requests that are tracked for `last_failure`.
 const MOST_OPEN: usize = 10_000;
 /// How long clients have to read queued messages after their server has ended.
@@ -50,6 +54,7 @@ pub(super) struct Running {
     joins: mpsc::Sender<ClientStream>,
     ending: Arc<Notify>,
     facts: Arc<Mutex<Facts>>,
+    redactor: Arc<Redactor>,
     outlet: Arc<dyn Outlet>,
     task: JoinHandle<()>,
 }
@@ -71,7 +76,15 @@ struct Facts {
 }
 
 impl Running {
-    pub(super) fn new(name: &str, digest: &str, folder: PathBuf, link: Link) -> Self {
+    /// Takes over the link of a server whose secrets `redactor` knows.
+    pub(super) fn new(
+        name: &str,
+        digest: &str,
+        folder: PathBuf,
+        link: Link,
+        redactor: Redactor,
+    ) -> Self {
+        let redactor = Arc::new(redactor);
         let (joins, joining) = mpsc::channel(16);
         let ending = Arc::new(Notify::new());
         let facts = Arc::new(Mutex::new(Facts {
@@ -90,6 +103,7 @@ impl Running {
             exchange: Exchange::default(),
             clients: HashMap::new(),
             facts: facts.clone(),
+            redactor: redactor.clone(),
         };
         let task = tokio::spawn(pump.run(link, joining, ending.clone()));
         Self {
@@ -100,6 +114,7 @@ impl Running {
             joins,
             ending,
             facts,
+            redactor,
             outlet,
             task,
         }
@@ -153,6 +168,7 @@ impl Running {
     pub(super) fn logs(&self) -> Value {
         let end = self.facts().end.clone();
         let diagnostics = end.unwrap_or_else(|| self.outlet.diagnostics());
+        let clean = |text: &String| self.redactor.redact(text).into_owned();
         let facts = self.facts();
         let messages: Vec<Value> = facts
             .messages
@@ -162,9 +178,9 @@ impl Running {
         json!({
             "server": self.name,
             "exit": diagnostics.exit.map(|exit| exit.to_string()),
-            "stderr": diagnostics.stderr,
+            "stderr": diagnostics.stderr.iter().map(clean).collect::<Vec<_>>(),
             "skippedLines": diagnostics.skipped_lines,
-            "firstSkipped": diagnostics.first_skipped,
+            "firstSkipped": diagnostics.first_skipped.as_ref().map(clean),
             "frames": diagnostics.frames.iter().map(ToString::to_string).collect::<Vec<_>>(),
             "messages": messages,
         })
@@ -182,6 +198,7 @@ struct Pump {
     exchange: Exchange,
     clients: HashMap<ClientId, Client>,
     facts: Arc<Mutex<Facts>>,
+    redactor: Arc<Redactor>,
 }
 
 struct Client {
@@ -304,10 +321,12 @@ impl Pump {
     }
 
     fn remember(&self, sent: bool, message: &Message) {
+        // Cut before anything else: a message may be as long as the longest line, and all clients wait.
+        let message = &bounded(message);
         let mut line = Vec::new();
         message.write(&mut line);
-        let text = String::from_utf8_lossy(&line);
-        let text: String = redact(&text).chars().take(LONGEST).collect();
+        let text = redact::message(&String::from_utf8_lossy(&line), &self.redactor);
+        let text: String = text.chars().take(LONGEST).collect();
         let mut facts = self.facts.lock().unwrap_or_else(PoisonError::into_inner);
         match message {
             Message::Request(request) if sent && is_call(&request.method) => {
@@ -323,7 +342,8 @@ impl Pump {
                 if let Err(error) = &response.outcome
                     && is_call
                 {
-                    facts.last_failure = Some(error.message.chars().take(300).collect());
+                    let reason = self.redactor.redact(&error.message);
+                    facts.last_failure = Some(reason.chars().take(300).collect());
                 }
             }
             _ => {}
@@ -346,7 +366,7 @@ impl Pump {
         facts.end = Some(report.diagnostics.clone());
         facts.clients = 0;
         facts.in_flight = 0;
-        facts.last_failure = Some(report.to_string());
+        facts.last_failure = Some(self.redactor.redact(&report.to_string()).into_owned());
     }
 
     /// Tells clients how the server ended, and disconnects them.
@@ -358,6 +378,41 @@ impl Pump {
             drop(client.queue);
             client.reader.abort();
             let _ = tokio::time::timeout_at(deadline, client.writer).await;
+        }
+    }
+}
+
+/// Copies a message without contents that are too long to be redacted.
+fn bounded(message: &Message) -> Message {
+    let note = |length: usize| format!("{length} bytes, too many to be kept");
+    let raw = |raw: &RawJson| match raw.as_bytes().len() {
+        length if length > MOST_REDACTED => {
+            RawJson::encode(&note(length)).unwrap_or_else(|_| RawJson::empty_object())
+        }
+        _ => raw.clone(),
+    };
+    match message {
+        Message::Request(Request { id, method, params }) => Message::Request(Request {
+            id: id.clone(),
+            method: method.clone(),
+            params: params.as_ref().map(raw),
+        }),
+        Message::Notification(Notification { method, params }) => {
+            Message::Notification(Notification {
+                method: method.clone(),
+                params: params.as_ref().map(raw),
+            })
+        }
+        Message::Response(Response { id, outcome }) => {
+            let failed = |error: &ErrorObject| {
+                let message = match error.message.len() {
+                    length if length > MOST_REDACTED => note(length),
+                    _ => error.message.clone(),
+                };
+                ErrorObject { code: error.code, message, data: error.data.as_ref().map(raw) }
+            };
+            let outcome = outcome.as_ref().map(raw).map_err(failed);
+            Message::Response(Response { id: id.clone(), outcome })
         }
     }
 }
@@ -376,7 +431,7 @@ mod tests {
     #[tokio::test]
     async fn client_that_joins_after_the_end_is_told_how_the_server_ended() {
         let link = InProcess::new(|link| Box::pin(async { drop(link) })).connect().await.unwrap();
-        let server = Running::new("broken", "digest", PathBuf::new(), link);
+        let server = Running::new("broken", "digest", PathBuf::new(), link, Redactor::default());
         while !server.is_over() {
             tokio::task::yield_now().await;
         }
@@ -385,5 +440,25 @@ mod tests {
         server.join(BufReader::new(host)).await;
         let told = wire::read_message(&mut BufReader::new(client)).await.unwrap().unwrap();
         assert_eq!(told.method(), ServerEnd::default().to_message().method());
+    }
+
+    #[test]
+    fn contents_too_long_to_be_redacted_are_not_copied() {
+        let long = RawJson::encode(&"x".repeat(MOST_REDACTED)).unwrap();
+        let short = RawJson::encode(&"y").unwrap();
+        let response = |outcome| Message::Response(Response { id: None, outcome });
+        for (message, is_kept) in [
+            (Message::Request(Request::new(1, "tools/call", Some(long.clone()))), false),
+            (Message::Request(Request::new(1, "tools/call", Some(short.clone()))), true),
+            (response(Ok(long.clone())), false),
+            (response(Err(ErrorObject::new(1, "x".repeat(MOST_REDACTED + 1)))), false),
+            (response(Ok(short)), true),
+        ] {
+            let copy = bounded(&message);
+            assert_eq!(copy == message, is_kept, "{copy:?}");
+            let mut line = Vec::new();
+            copy.write(&mut line);
+            assert!(line.len() < 200, "{} bytes", line.len());
+        }
     }
 }

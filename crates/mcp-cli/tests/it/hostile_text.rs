@@ -123,12 +123,6 @@ const COMMANDS: &[&str] = &[
     "install --client cursor --deny",
     "install --client cursor --print",
     "serve --no-log",
-    "add h -- sh",
-    "add-json h {}",
-    "enable h",
-    "disable waits",
-    "trust waits",
-    "remove absent",
     "tools",
     "tools h",
     "tools h/strict",
@@ -173,6 +167,13 @@ const COMMANDS: &[&str] = &[
     "logs h --payload",
     "status",
     "down",
+    // These change what the others show, so they come last.
+    "add extra -- false",
+    "add-json h {}",
+    "enable h",
+    "trust waits",
+    "disable waits",
+    "remove extra",
 ];
 
 fn words(line: &str) -> Vec<&str> {

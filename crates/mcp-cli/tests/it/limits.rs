@@ -50,7 +50,7 @@ const CALLS: [&[&str]; 2] = [&["call", "bomb/in", "p=s", "-y"], &["call", "bomb/
 const FLOODS: [&str; 4] = ["messages", "noise", "stderr", "mute"];
 
 /// Commands that contact the server named last.
-const CONTACTING: [&[&str]; 8] = [
+const CONTACTING: [&[&str]; 7] = [
     &["get"],
     &["resources"],
     &["prompts"],
@@ -58,16 +58,17 @@ const CONTACTING: [&[&str]; 8] = [
     &["connect"],
     &["validate"],
     &["generate", "types"],
-    &["record", "-o", "tape"],
 ];
 /// Commands that contact every server, or name one with further arguments.
-const WITHOUT_SERVER: [&[&str]; 9] = [
+const WITHOUT_SERVER: [&[&str]; 10] = [
     &["list", "--connect"],
     &["search", "x"],
     &["stats"],
     &["validate"],
     &["doctor"],
     &["subscribe", "mute", "x:y"],
+    // A flood is recorded completely, and redacted after the time limit.
+    &["record", "mute", "-o", "tape"],
     &["read", "mute", "x:y"],
     &["prompt", "mute/p"],
     &["install", "--client", "cursor", "--yes"],

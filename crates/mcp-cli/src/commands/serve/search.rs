@@ -29,7 +29,7 @@ pub(super) fn arguments() -> [Arg; 6] {
             .long("summary-limit")
             .value_name("CHARACTERS")
             .value_parser(from_one)
-            .help("Length of descriptions in search results [default: 200]"),
+            .help("Length of descriptions in the lists of tool_list [default: 200]"),
         Arg::new("retry")
             .long("retry")
             .value_name("ATTEMPTS")

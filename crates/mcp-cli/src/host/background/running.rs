@@ -8,7 +8,7 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use mcp_jsonrpc::{ErrorObject, Message, Notification, RawJson, Request, RequestId, Response};
+use mcp_jsonrpc::{Message, RequestId};
 use mcp_safe::secrets::Redactor;
 use mcp_server::http::Stream;
 use mcp_transport::{
@@ -25,21 +25,17 @@ use tokio::{
 
 use super::{
     exchange::{ClientId, Delivery, Exchange},
+    kept,
     wire::{self, ServerEnd},
 };
-use crate::host::redact;
 
 /// A client's connection, after the greeting.
 pub(super) type ClientStream = BufReader<Box<dyn Stream>>;
 
 /// Messages queued for a client that does not read. A client with more is disconnected.
 const QUEUE: usize = 1_024;
-/// The number of messages remembered with their contents, and how much of each.
+/// The number of messages remembered with their contents.
 const REMEMBERED: usize = 64;
-const LONGEST: usize = 4_000;
-/// The contents of a message with more bytes are not remembered: secrets in it are found only in complete JSON, and
-/// the time for that would be taken from all clients.
-const MOST_REDACTED: usize = 256 << 10;
 /// The maximum number of pending requests that are tracked for `last_failure`.
 const MOST_OPEN: usize = 10_000;
 /// How long clients have to read queued messages after their server has ended.
@@ -322,11 +318,8 @@ impl Pump {
 
     fn remember(&self, sent: bool, message: &Message) {
         // Cut before anything else: a message may be as long as the longest line, and all clients wait.
-        let message = &bounded(message);
-        let mut line = Vec::new();
-        message.write(&mut line);
-        let text = redact::message(&String::from_utf8_lossy(&line), &self.redactor);
-        let text: String = text.chars().take(LONGEST).collect();
+        let message = &kept::bounded(message);
+        let text = kept::text(message, &self.redactor);
         let mut facts = self.facts.lock().unwrap_or_else(PoisonError::into_inner);
         match message {
             Message::Request(request) if sent && is_call(&request.method) => {
@@ -382,41 +375,6 @@ impl Pump {
     }
 }
 
-/// Copies a message without contents that are too long to be redacted.
-fn bounded(message: &Message) -> Message {
-    let note = |length: usize| format!("{length} bytes, too many to be kept");
-    let raw = |raw: &RawJson| match raw.as_bytes().len() {
-        length if length > MOST_REDACTED => {
-            RawJson::encode(&note(length)).unwrap_or_else(|_| RawJson::empty_object())
-        }
-        _ => raw.clone(),
-    };
-    match message {
-        Message::Request(Request { id, method, params }) => Message::Request(Request {
-            id: id.clone(),
-            method: method.clone(),
-            params: params.as_ref().map(raw),
-        }),
-        Message::Notification(Notification { method, params }) => {
-            Message::Notification(Notification {
-                method: method.clone(),
-                params: params.as_ref().map(raw),
-            })
-        }
-        Message::Response(Response { id, outcome }) => {
-            let failed = |error: &ErrorObject| {
-                let message = match error.message.len() {
-                    length if length > MOST_REDACTED => note(length),
-                    _ => error.message.clone(),
-                };
-                ErrorObject { code: error.code, message, data: error.data.as_ref().map(raw) }
-            };
-            let outcome = outcome.as_ref().map(raw).map_err(failed);
-            Message::Response(Response { id: id.clone(), outcome })
-        }
-    }
-}
-
 /// Whether a request is made for a user, rather than to learn what the server supports.
 fn is_call(method: &str) -> bool {
     ["tools/call", "resources/read", "prompts/get", "completion/complete"].contains(&method)
@@ -440,25 +398,5 @@ mod tests {
         server.join(BufReader::new(host)).await;
         let told = wire::read_message(&mut BufReader::new(client)).await.unwrap().unwrap();
         assert_eq!(told.method(), ServerEnd::default().to_message().method());
-    }
-
-    #[test]
-    fn contents_too_long_to_be_redacted_are_not_copied() {
-        let long = RawJson::encode(&"x".repeat(MOST_REDACTED)).unwrap();
-        let short = RawJson::encode(&"y").unwrap();
-        let response = |outcome| Message::Response(Response { id: None, outcome });
-        for (message, is_kept) in [
-            (Message::Request(Request::new(1, "tools/call", Some(long.clone()))), false),
-            (Message::Request(Request::new(1, "tools/call", Some(short.clone()))), true),
-            (response(Ok(long.clone())), false),
-            (response(Err(ErrorObject::new(1, "x".repeat(MOST_REDACTED + 1)))), false),
-            (response(Ok(short)), true),
-        ] {
-            let copy = bounded(&message);
-            assert_eq!(copy == message, is_kept, "{copy:?}");
-            let mut line = Vec::new();
-            copy.write(&mut line);
-            assert!(line.len() < 200, "{} bytes", line.len());
-        }
     }
 }

@@ -43,11 +43,12 @@ pub(crate) fn task(arguments: &[String]) -> Result<(), String> {
     run(&mut cargo(["build", "--release", "-p", "mcp-cli"]))?;
     let bench = Bench::new(&target, hyperfine)?;
     let gateway = bench.gateway()?;
+    let host = bench.host()?;
     let mut lines = Vec::new();
     for row in bench.rows() {
         lines.push(bench.measure(&row)?);
     }
-    drop(gateway);
+    drop((gateway, host));
     println!("\n{:38} {:>10} {:>12} {:>8}  target", "", "mcp", "mcporter", "ratio");
     for line in lines {
         println!("{line}");
@@ -100,9 +101,11 @@ impl Bench {
             (0..SERVERS).map(|n| (format!("demo{n}"), server.clone())).collect();
         bench.clear().map_err(|error| format!("no home for the measurement: {error}"))?;
         bench.write("servers.json", &json!({"mcpServers": servers}))?;
-        bench.write("one.json", &json!({"mcpServers": {"demo": server}}))?;
+        for file in ["one.json", "warm.json"] {
+            bench.write(file, &json!({"mcpServers": {"demo": server}}))?;
+        }
         // Fill the catalogue, so that lists do not start servers.
-        for file in ["servers.json", "one.json"] {
+        for file in ["servers.json", "one.json", "warm.json"] {
             capture(&mut bench.ours(&["list", "--config", file]))?;
         }
         Ok(bench)
@@ -151,6 +154,12 @@ impl Bench {
         Ok(gateway)
     }
 
+    /// A background host for `warm.json`, which starts its server with the first call.
+    fn host(&self) -> Result<Host<'_>, String> {
+        capture(&mut self.ours(&["up", "--config", "warm.json"]))?;
+        Ok(Host(self))
+    }
+
     fn rows(&self) -> Vec<Row> {
         let ours = |arguments: &[&str]| words(&[&self.program], arguments);
         let theirs = |arguments: &[&str]| words(&[&self.node, &self.porter], arguments);
@@ -177,6 +186,14 @@ impl Bench {
                 theirs: theirs(&their_call("one.json")),
                 target: None,
                 runs: "15",
+            },
+            Row {
+                what: "call a warm server through `mcp up`",
+                ours: ours(&call("warm.json")),
+                // It has no background host, and starts the server again.
+                theirs: theirs(&their_call("warm.json")),
+                target: Some(10.0),
+                runs: "50",
             },
             Row {
                 what: "call a tool of a running gateway",
@@ -234,6 +251,16 @@ fn words(programs: &[&Path], arguments: &[&str]) -> Vec<String> {
 /// Quotes arguments for hyperfine, which splits them again.
 fn quoted(words: &[String]) -> String {
     words.iter().map(|word| format!("'{word}'")).collect::<Vec<_>>().join(" ")
+}
+
+/// A background host that is stopped on drop.
+struct Host<'b>(&'b Bench);
+
+impl Drop for Host<'_> {
+    fn drop(&mut self) {
+        // A host that has failed already was reported by the calls.
+        let _ = capture(&mut self.0.ours(&["down", "--config", "warm.json"]));
+    }
 }
 
 /// A gateway process that is killed on drop.

@@ -10,6 +10,10 @@ use serde_json::json;
 /// arguments that are not shown.
 const MOST_ARGUMENTS: usize = 16_000;
 
+/// The maximum number of characters of a changed definition that are shown. The question says if there are more; the
+/// answer applies to one call only.
+const MOST_CHANGES: usize = 2_000;
+
 /// An [`Approver`] that asks the user through the client.
 #[derive(Clone, Copy, Debug, Default)]
 #[non_exhaustive]
@@ -90,7 +94,10 @@ fn message(request: &ApprovalRequest) -> Result<String, String> {
     let of_server =
         server.as_ref().map_or_else(String::new, |name| format!("\nServer: {}", quoted(name, 100)));
     let changed = changed.as_deref().map_or_else(String::new, |changed| {
-        format!("\nChanged since it was approved: {}", quoted(changed, 2_000))
+        let is_cut =
+            request.changed_is_cut || one_line(changed, usize::MAX).chars().count() > MOST_CHANGES;
+        let cut = if is_cut { " (too long to be shown completely)" } else { "" };
+        format!("\nChanged since it was approved{cut}: {}", quoted(changed, MOST_CHANGES))
     });
     Ok(format!(
         "Run {}? Reason for this question: {}.{of_server}\nDescription by the server: {}{changed}\nArguments: {arguments}",

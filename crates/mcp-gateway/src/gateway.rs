@@ -50,7 +50,7 @@ impl Gateway {
         let changes = Arc::new(ListChanges::default());
         options.configure(&mut bridge);
         bridge.handler = Arc::new(QuestionRelay { changes: changes.clone() });
-        let policy = bridge.policy.clone();
+        let (policy, connector) = (bridge.policy.clone(), bridge.connector.clone());
         let bridge = Bridge::new(bridge);
         for server in &servers {
             bridge.add_server_as_written(server.clone());
@@ -65,7 +65,7 @@ impl Gateway {
             tokio::join!(
                 kept.follow_events(),
                 kept.pass_updates(updated),
-                logins::follow(&kept.bridge, options.identify.as_deref(), &followed)
+                logins::follow(&kept.bridge, &*connector, &followed)
             )
         });
         Self {

@@ -2,7 +2,7 @@
 
 use std::{fmt, sync::Arc, time::Duration};
 
-use mcp_bridge::{BridgeOptions, connect::Identify};
+use mcp_bridge::BridgeOptions;
 use mcp_server::ServeOptions;
 use mcp_types::LogLevel;
 
@@ -44,8 +44,6 @@ pub struct GatewayOptions {
     pub resource_tools: bool,
     /// How consent to calls is obtained. Default: from the user of the client, by elicitation.
     pub consent: ClientConsent,
-    /// Reports which servers need a login, so that a login in another process is noticed. Default: none.
-    pub identify: Option<Arc<dyn Identify>>,
     /// How long [`Gateway::open`](crate::Gateway::open) waits for servers without a catalogue. Default 5 s.
     pub open_timeout: Duration,
     /// How long calls in flight may continue when the gateway stops. Default 10 s.
@@ -60,7 +58,6 @@ impl GatewayOptions {
             mode: ToolMode::default(),
             resource_tools: true,
             consent: ClientConsent::default(),
-            identify: None,
             // Some clients list the tools only once.
             open_timeout: Duration::from_secs(5),
             drain_timeout: Duration::from_secs(10),
@@ -92,13 +89,6 @@ impl GatewayOptions {
     #[must_use]
     pub fn with_consent(mut self, consent: ClientConsent) -> Self {
         self.consent = consent;
-        self
-    }
-
-    /// Sets the source of information about needed logins.
-    #[must_use]
-    pub fn with_identify(mut self, identify: Arc<dyn Identify>) -> Self {
-        self.identify = Some(identify);
         self
     }
 

@@ -42,7 +42,8 @@ impl ListChanges {
 }
 
 impl Handler for QuestionRelay {
-    /// Legacy servers get these once, before a client calls. Modern requests carry those of the calling client.
+    /// Legacy servers get these once, before a client calls. Modern requests carry those of the calling client. The
+    /// commands of `mcp` declare the same, because they share the catalogue with the gateway.
     fn capabilities(&self) -> ClientCapabilities {
         let mut offered = ClientCapabilities::default();
         offered.elicitation_form = true;

@@ -77,6 +77,10 @@ pub(super) async fn run(app: &App, matches: &ArgMatches) -> Done {
         return Err(Problem::new(Exit::Denied, message)
             .hint("run it in a terminal, or read the entries and add --yes"));
     }
+    if subjects.is_empty() && !app.out.json {
+        app.out.line("no entries of this project wait for an answer")?;
+        return Ok(Exit::Done);
+    }
     say(app, &decided, decision)?;
     Ok(Exit::Done)
 }

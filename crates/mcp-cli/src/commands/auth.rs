@@ -2,7 +2,7 @@
 
 use clap::{ArgMatches, Command};
 use mcp_auth::{InteractError, LoginError, Logout, OAuth};
-use mcp_config::{Expanded, ServerConfig, expand};
+use mcp_config::{Expanded, ServerConfig};
 use serde_json::{Value, json};
 
 use super::{flag, server_arg, text};
@@ -46,21 +46,15 @@ pub(super) fn auth_command() -> Command {
         )
 }
 
-/// Expands the variables of a configuration.
-fn expanded(app: &App, config: &ServerConfig) -> Result<Expanded, Problem> {
-    let expanded = expand(config, &app.config.environment, &*app.secrets);
-    expanded.map_err(|error| Problem::new(Exit::Config, error.to_string()))
-}
-
 /// Returns the OAuth login of a server, if it uses one.
 fn oauth(app: &App, config: &ServerConfig) -> Result<Option<OAuth>, Problem> {
-    let expanded = expanded(app, config)?;
+    let expanded = app.config.expanded(config, &*app.secrets)?;
     Ok(app.logins.oauth(&expanded))
 }
 
 /// Returns the OAuth login of a server and its expanded configuration, or an error if it does not use OAuth.
 fn needed(app: &App, name: &str) -> Result<(OAuth, Expanded), Problem> {
-    let config = expanded(app, &app.config.server(name)?.entry.config)?;
+    let config = app.config.expanded(&app.config.server(name)?.entry.config, &*app.secrets)?;
     if let Some(login) = app.logins.oauth(&config) {
         return Ok((login, config));
     }

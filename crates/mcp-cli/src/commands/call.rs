@@ -78,7 +78,8 @@ pub(super) async fn run(app: &App, matches: &ArgMatches) -> Done {
     context.no_validate = matches.get_flag("no-validate");
     let outcome = call_in(app, &*tool, given.arguments, context).await?;
     match matches.get_one::<PathBuf>("output") {
-        Some(path) if outcome.failure.is_none() => {
+        // An error is not the result: a file would hide it.
+        Some(path) if outcome.failure.is_none() && !outcome.is_error => {
             content::save(app, path, tools::own_name(tool.spec()), &outcome.content)?;
             Ok((&outcome).into())
         }

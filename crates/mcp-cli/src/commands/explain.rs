@@ -3,16 +3,16 @@
 use std::ffi::OsString;
 
 use clap::{Arg, ArgMatches, Command};
-use mcp_bridge::{Bridge, ServerStatus};
+use mcp_bridge::{Bridge, ServerStatus, report::Quarantined};
 use mcp_client::ServerProfile;
 use mcp_config::{
-    Dialect, ReadOptions, ServerConfig, Transport,
+    Dialect, Transport,
     custom::{CustomCandidate, CustomVerdict},
-    edit::{Edit, edit_text},
+    edit,
     model::InheritEnv,
-    resolve::Verdict,
+    resolve::{Candidate, Verdict},
 };
-use mcp_transport::StdioOptions;
+use mcp_transport::{StdioOptions, process::Environment};
 use serde_json::{Value, json};
 
 use super::{flag, import::TOOLS, server_arg, text};
@@ -70,8 +70,13 @@ pub(super) async fn run(app: &App, matches: &ArgMatches) -> Done {
     }
     let live = bridge.explain(name).filter(|_| is_active);
     let status = bridge.status().into_iter().find(|status| *status.name == *name);
-    let word = status.as_ref().map_or("unknown", |status| server_state::word(status).0);
     let is_late = is_asked && status.as_ref().is_some_and(is_still_starting);
+    let word = match &status {
+        // The same as in `mcp list`.
+        Some(_) if is_late => "failed",
+        Some(status) => server_state::word(status).0,
+        None => "unknown",
+    };
     let down = tools::unreachable(app, &bridge, name).filter(|_| is_asked);
     let cause = match &down {
         Some(problem) if is_late => Some(problem.message.clone()),
@@ -80,17 +85,17 @@ pub(super) async fn run(app: &App, matches: &ArgMatches) -> Done {
     let next = if is_late {
         Some(format!("a longer --timeout; `mcp logs {name}` shows its output"))
     } else {
-        live.as_ref().zip(status).map(|(live, status)| server_state::next_step(&status, live))
+        let place = app.config.place_of(name);
+        let step = |(live, status)| server_state::next_step(&status, live, &place);
+        live.as_ref().zip(status).map(step)
     };
     let quarantined = bridge.quarantined(name);
     let profile = bridge.profile(name).filter(|_| is_asked);
     let withheld = app.config.resolution.get(name).filter(|_| down.is_some());
-    let withheld = withheld.map(|c| withheld_from(&c.entry.config)).unwrap_or_default();
+    let withheld = withheld.map(withheld_from).unwrap_or_default();
     if app.out.json {
-        let quarantined: Vec<_> = quarantined
-            .iter()
-            .map(|tool| json!({"tool": tool.tool, "reason": tool.reason.clone()}))
-            .collect();
+        let one = |tool: &Quarantined| json!({"tool": tool.tool, "reason": tool.reason});
+        let quarantined: Vec<Value> = quarantined.iter().map(one).collect();
         app.out.value(&json!({
             "name": name,
             "active": is_active,
@@ -131,12 +136,8 @@ pub(super) async fn run(app: &App, matches: &ArgMatches) -> Done {
         for line in in_words(&custom) {
             app.out.line(line)?;
         }
-        for tool in &quarantined {
-            app.out.line(format!(
-                "quarantined tool: {}: {}",
-                brief(&tool.tool, 200),
-                tool.reason
-            ))?;
+        for Quarantined { tool, reason, .. } in &quarantined {
+            app.out.line(format!("quarantined tool: {}: {reason}", brief(tool, 200)))?;
         }
     }
     Ok(down.map_or(Exit::Done, |problem| problem.exit))
@@ -154,15 +155,16 @@ fn export(app: &App, name: &str, format: &str) -> Done {
         return Err(app.config.missing(name));
     };
     let dialect = TOOLS.iter().find(|(tool, _)| *tool == format).map(|(_, dialect)| *dialect);
-    let mut options = ReadOptions::new("the entry");
-    options.dialect = Some(dialect.unwrap_or(Dialect::McpJson));
-    let edit = Edit::Put(Box::new(candidate.entry.config.clone()));
-    let text = edit_text("", &options, &edit);
-    let text = text.map_err(|error| Problem::new(Exit::Config, crate::exit::chain(&error)))?;
+    let exported = edit::export(&candidate.entry.config, dialect.unwrap_or(Dialect::McpJson));
+    let exported = exported.map_err(|error| Problem::chain(Exit::Config, &error))?;
+    if !exported.lost.is_empty() {
+        app.out.instruct(format!("note: {format} does not support {}", exported.lost.join(", ")));
+    }
     if app.out.json {
-        app.out.value(&json!({"name": name, "format": format, "text": text}))?;
+        app.out.value(&json!({"name": name, "format": format, "text": exported.text,
+            "lost": exported.lost}))?;
     } else {
-        app.out.line(text.trim_end())?;
+        app.out.line(exported.text.trim_end())?;
     }
     Ok(Exit::Done)
 }
@@ -211,12 +213,15 @@ fn capabilities(profile: &ServerProfile) -> Vec<&'static str> {
 }
 
 /// Returns variables that are set here and often needed, but not passed to this local server.
-fn withheld_from(config: &ServerConfig) -> Vec<String> {
-    let Transport::Stdio(program) = &config.transport else { return Vec::new() };
+fn withheld_from(server: &Candidate) -> Vec<String> {
+    let Transport::Stdio(program) = &server.entry.config.transport else { return Vec::new() };
     if program.inherit_env == InheritEnv::All {
         return Vec::new();
     }
     let mut options = StdioOptions::new(program.command.unexpanded());
+    if server.is_trusted() {
+        options.environment = Environment::Trusted;
+    }
     let given = program.env.iter().map(|(name, _)| name);
     for name in given.chain(program.env_pass.iter().map(String::as_str)) {
         options.env.insert(name.into(), OsString::new());

@@ -34,7 +34,8 @@ pub(super) fn completions(app: &App, matches: &ArgMatches) -> Done {
     Ok(Exit::Done)
 }
 
-/// Returns shell code that completes names of servers, tools and prompts with `mcp names`.
+/// Returns shell code that completes names of servers, tools and prompts with `mcp names`, for `mcp` and `mcph`. It
+/// runs the program that is being completed where the shell can: another `mcp` may come first on PATH.
 fn names(shell: Shell) -> Option<&'static str> {
     Some(match shell {
         Shell::Bash => {
@@ -44,10 +45,10 @@ _mcp_names() {
     local cur="${COMP_WORDS[COMP_CWORD]}"
     case "$cur" in -*) return ;; esac
     local names
-    names="$(mcp names -- "${COMP_WORDS[@]:1:COMP_CWORD-1}" 2>/dev/null)"
+    names="$("${COMP_WORDS[0]}" names -- "${COMP_WORDS[@]:1:COMP_CWORD-1}" 2>/dev/null)"
     if [ -n "$names" ]; then COMPREPLY+=( $(compgen -W "$names" -- "$cur") ); fi
 }
-complete -F _mcp_names -o bashdefault -o default mcp
+complete -F _mcp_names -o bashdefault -o default mcp mcph
 "#
         }
         Shell::Zsh => {
@@ -55,15 +56,16 @@ complete -F _mcp_names -o bashdefault -o default mcp
 _mcp_names() {
     _mcp "$@"
     local -a names
-    names=(${(f)"$(mcp names -- "${(@)words[2,CURRENT-1]}" 2>/dev/null)"})
+    names=(${(f)"$(${words[1]} names -- "${(@)words[2,CURRENT-1]}" 2>/dev/null)"})
     (( ${#names} )) && compadd -a names
 }
-compdef _mcp_names mcp
+compdef _mcp_names mcp mcph
 "#
         }
         Shell::Fish => {
             r#"
 complete -c mcp -f -n 'test -n "$(mcp names -- (commandline -opc)[2..] 2>/dev/null)"' -a '(mcp names -- (commandline -opc)[2..] 2>/dev/null)'
+complete -c mcph -w mcp
 "#
         }
         _ => return None,

@@ -1,10 +1,13 @@
 //! `mcp import`: import servers from the configuration of other tools.
 
-use std::path::{Path, PathBuf};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
 
 use clap::{Arg, ArgMatches, Command, value_parser};
 use mcp_config::{
-    ConfigFile, Dialect, Document, Scope, ServerConfig, Transport,
+    ConfigFile, Dialect, Document, Scope, ServerConfig,
     diagnostic::Severity,
     files::{FileSource, ImportOutcome, ImportPlan, Importable, KnownFile, Platform, Source},
     known_files,
@@ -16,7 +19,7 @@ use serde_json::{Value, json};
 use super::{add, flag, serve::token::GatewayToken, text};
 use crate::{
     exit::{Done, Exit, Problem, chain},
-    host::app::App,
+    host::{app::App, config::Config, own_gateway, places},
 };
 
 /// Names of tools on the command line, and the dialects of their files.
@@ -82,15 +85,14 @@ pub(super) async fn run(app: &App, matches: &ArgMatches) -> Done {
             && !config.files().contains(&file.path)
             && wanted.is_none_or(|(_, dialect)| *dialect == file.dialect)
     };
-    let token = GatewayToken::known(app);
     let found: Vec<Layer> = match matches.get_one::<PathBuf>("file") {
-        Some(path) => vec![named(path, token.as_ref())?],
+        Some(path) => vec![named(app, path, scope_of(path, config, &known))?],
         None => known
             .iter()
             .filter(is_wanted)
             .filter_map(|file| {
                 let document = file.source(&config.project).document()?;
-                Some(Layer::new(file.scope, without_us(document, token.as_ref())))
+                Some(Layer::new(file.scope, without_us(document, app)))
             })
             .collect(),
     };
@@ -103,8 +105,10 @@ pub(super) async fn run(app: &App, matches: &ArgMatches) -> Done {
         .hint("remove -s; another scope would start them in every folder, or for everybody"));
     }
     // The user's own servers go to the user scope by default. Servers of a repository are asked about separately and
-    // stay local to it. A file named on the command line needs no scope.
-    let groups: &[(Scope, Scope)] = if is_project {
+    // stay local to it, also if its file is named on the command line.
+    let has_file = matches.contains_id("file");
+    let is_of_repository = has_file && found.iter().any(|layer| layer.scope == Scope::Project);
+    let groups: &[(Scope, Scope)] = if is_project || is_of_repository {
         &[(Scope::Project, Scope::Local)]
     } else {
         &[(Scope::User, Scope::User), (Scope::Local, Scope::Local)]
@@ -150,7 +154,7 @@ pub(super) async fn run(app: &App, matches: &ArgMatches) -> Done {
             app.out.line(format!("{} added to {}", counted(coming), file.path.display()))?;
         }
     }
-    let of_project = if is_project { 0 } else { count(&found, Scope::Project) };
+    let of_project = if is_project || is_of_repository { 0 } else { count(&found, Scope::Project) };
     if of_project > 0 {
         app.out.remark(format!(
             "{} of this project skipped: `mcp import --project` shows them",
@@ -168,9 +172,25 @@ pub(super) async fn run(app: &App, matches: &ArgMatches) -> Done {
     Ok(Exit::Done)
 }
 
+/// Returns whether a file named on the command line is the user's own, or part of the project or another repository.
+/// Only the user's own entries may be trusted, and are shown without their secrets.
+fn scope_of(path: &Path, config: &Config, known: &[KnownFile]) -> Scope {
+    let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    let is_path = |other: &Path| fs::canonicalize(other).is_ok_and(|other| other == path);
+    if known.iter().any(|file| file.scope == Scope::User && is_path(&file.path)) {
+        return Scope::User;
+    }
+    let project = fs::canonicalize(&config.project).unwrap_or_else(|_| config.project.clone());
+    if path.starts_with(project) || places::is_in_repository(&path) {
+        Scope::Project
+    } else {
+        Scope::User
+    }
+}
+
 /// Reads the servers of a file named on the command line.
-fn named(path: &Path, token: Option<&AccessToken>) -> Result<Layer, Problem> {
-    let document = FileSource::new(Scope::User, path).document();
+fn named(app: &App, path: &Path, scope: Scope) -> Result<Layer, Problem> {
+    let document = FileSource::new(scope, path).document();
     let Some(document) = document else {
         let message = format!("file not found: {}", path.display());
         return Err(Problem::new(Exit::NotFound, message));
@@ -180,11 +200,25 @@ fn named(path: &Path, token: Option<&AccessToken>) -> Result<Layer, Problem> {
     {
         return Err(Problem::new(Exit::Config, error.to_string()));
     }
-    Ok(Layer::new(Scope::User, without_us(document, token)))
+    Ok(Layer::new(scope, without_us(document, app)))
+}
+
+/// Plans to remove the servers of another tool's document that are also configured here. Nothing is added.
+pub(super) fn doubles(app: &App, theirs: Document) -> ImportPlan {
+    let layer = Layer::new(Scope::User, without_us(theirs, app));
+    let mut plan =
+        ImportPlan::new(&app.config.layers, &[layer], Scope::User, Scope::User, Dialect::McpJson);
+    plan.servers.retain(|server| matches!(server.outcome, ImportOutcome::AlreadyThere(_)));
+    plan
+}
+
+/// Returns the names that the servers of such a plan have in the other tool's file.
+pub(super) fn names_of_doubles(plan: &ImportPlan) -> Vec<&str> {
+    plan.servers.iter().map(|server| server.entry.config.name.as_str()).collect()
 }
 
 /// Removes imported servers from their original files. A failure is only reported.
-fn remove_originals(app: &App, plan: &ImportPlan) {
+pub(super) fn remove_originals(app: &App, plan: &ImportPlan) {
     let is_here = |server: &&Importable| {
         matches!(server.outcome, ImportOutcome::New | ImportOutcome::AlreadyThere(_))
     };
@@ -223,9 +257,15 @@ fn described(server: &Importable) -> Value {
 }
 
 /// Removes this gateway from the servers, because it would start itself.
-fn without_us(mut document: Document, token: Option<&AccessToken>) -> Document {
-    let has_token = |config: &ServerConfig| token.is_some_and(|token| sends_token(config, token));
-    document.entries.retain(|entry| !is_gateway(&entry.config) && !has_token(&entry.config));
+fn without_us(mut document: Document, app: &App) -> Document {
+    let token = GatewayToken::known(app);
+    let has_token = |config: &ServerConfig| {
+        token.as_ref().is_some_and(|token| sends_token(config, token))
+            || own_gateway::is_address(config, &app.config.places)
+    };
+    document
+        .entries
+        .retain(|entry| !own_gateway::is_program(&entry.config) && !has_token(&entry.config));
     document
 }
 
@@ -233,14 +273,6 @@ fn without_us(mut document: Document, token: Option<&AccessToken>) -> Document {
 fn sends_token(config: &ServerConfig, token: &AccessToken) -> bool {
     let header = config.transport.remote().and_then(|remote| remote.headers.get("Authorization"));
     header.is_some_and(|header| header.expose().strip_prefix("Bearer ") == Some(token.expose()))
-}
-
-/// Whether an entry starts this program as a gateway.
-pub(super) fn is_gateway(config: &ServerConfig) -> bool {
-    let Transport::Stdio(program) = &config.transport else { return false };
-    let command = std::path::Path::new(program.command.unexpanded());
-    command.file_stem().is_some_and(|name| name == "mcp" || name == "mcph")
-        && program.args.first().is_some_and(|first| first.unexpanded() == "serve")
 }
 
 fn word(outcome: &ImportOutcome) -> &'static str {

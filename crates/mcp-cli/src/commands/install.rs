@@ -1,5 +1,8 @@
 //! `mcp install`: adds the gateway to another tool's configuration.
 
+mod address;
+mod advice;
+
 use std::{env, net::SocketAddr, path::PathBuf, sync::Arc};
 
 use clap::{Arg, ArgAction, ArgMatches, Command};
@@ -9,20 +12,20 @@ use mcp_config::{
     Transport,
     edit::{Edit, edit_text},
     files::{Platform, file_to_change},
-    known_files, read,
-    resolve::Candidate,
+    known_files,
 };
 use serde_json::json;
 
+use self::advice::Advice;
 use super::{
     flag,
     import::TOOLS,
-    serve::{address, token::GatewayToken},
+    serve::{self, token::GatewayToken},
     text, texts,
 };
 use crate::{
     exit::{Done, Exit, Problem, chain},
-    host::{app::App, tools},
+    host::{app::App, own_gateway, tools},
     terminal::out::brief,
 };
 
@@ -31,8 +34,8 @@ pub(super) fn command() -> Command {
         .about("Add this gateway to another tool's configuration")
         .long_about(
             "Add this gateway to another tool's configuration: as a program that it starts, or with `--http` as a \
-             gateway that is already running (`mcp serve --http ADDRESS`), with its token. Shows what would be written; \
-             `--yes` writes it.",
+             gateway that is already running (`mcp serve --http ADDRESS`), with its token. Shows what would be written and \
+             what that tool would lack; `--yes` writes it, and fixes the latter where that needs no trust.",
         )
         .after_help(
             "Examples:\n  mcp install --client cursor\n  mcp install --client claude --mode search --yes\n  \
@@ -60,7 +63,7 @@ pub(super) fn command() -> Command {
             Arg::new("http")
                 .long("http")
                 .value_name("ADDRESS")
-                .value_parser(address)
+                .value_parser(serve::address)
                 .conflicts_with_all(["mode", "trust-host", "names", "allow-tool", "deny-tool"])
                 .help("Address of a running gateway: writes an entry with its URL and token"),
         )
@@ -71,6 +74,10 @@ pub(super) fn command() -> Command {
                 .conflicts_with_all(["http", "mode", "trust-host", "names", "allow-tool", "deny-tool"])
                 .help("URL of a running gateway, such as one behind a proxy"),
         )
+        .arg(flag(
+            "send-token",
+            "Write the token of this user's gateways into the entry although its address is another machine",
+        ))
         .arg(
             Arg::new("names")
                 .long("names")
@@ -133,8 +140,18 @@ pub(super) async fn run(app: &App, matches: &ArgMatches) -> Done {
         }
         return Ok(Exit::Done);
     }
-    if !is_removed {
-        remarks(app, matches, client, scope, &before, &options);
+    if let (Edit::Put(entry), Scope::Project) = (&edit, scope)
+        && entry.transport.remote().is_some_and(|remote| !remote.headers.is_empty())
+    {
+        app.out.instruct(format!(
+            "warning: {} is a file of this project, and the entry contains the token of your gateways: keep it out of \
+             version control",
+            file.path.display()
+        ));
+    }
+    let advice = (!is_removed).then(|| Advice::new(app, matches, client, scope, &before, &options));
+    if let Some(advice) = &advice {
+        advice.report(app);
     }
     let (gone, come) = changes(&before, &after);
     let (gone, come) = (without_token(gone), without_token(come));
@@ -152,8 +169,11 @@ pub(super) async fn run(app: &App, matches: &ArgMatches) -> Done {
     let mut seen = None;
     if is_done {
         file.apply(std::slice::from_ref(&edit))?;
+        if let Some(advice) = &advice {
+            advice.offer(app).await?;
+        }
         if let Edit::Put(entry) = &edit {
-            seen = Some(test_entry(app, entry).await?);
+            seen = Some(test_entry(app, entry, scope).await?);
         }
     }
     if app.out.json {
@@ -187,54 +207,22 @@ fn alone(options: &ReadOptions<'_>, edit: &Edit) -> Result<String, Problem> {
     text.map(|text| without_token(&text)).map_err(|error| Problem::new(Exit::Config, chain(&error)))
 }
 
-/// Tools that do not support elicitation, and so cannot ask their user about a call.
-const CANNOT_ASK: &[&str] = &["gemini", "opencode"];
-
-/// Returns remarks about servers and tools that will not be available in the other tool.
-fn remarks(
+/// Starts the entry as it was written, and counts its tools. The other tool starts the entry of a user's file anywhere,
+/// so the servers of the current folder do not count.
+async fn test_entry(
     app: &App,
-    matches: &ArgMatches,
-    client: &str,
+    entry: &ServerConfig,
     scope: Scope,
-    before: &str,
-    options: &ReadOptions<'_>,
-) {
-    let names = |is_meant: &dyn Fn(&&Candidate) -> bool| -> Vec<&str> {
-        let all = app.config.resolution.servers().filter(is_meant);
-        all.map(|candidate| candidate.entry.config.name.as_str()).collect()
-    };
-    let local = names(&|c| scope == Scope::User && c.scope == Scope::Local);
-    if let Some(first) = local.first() {
-        app.out.remark(format!(
-            "note: {} belong to this folder: {client} has them only if it is started here (`mcp add -s user \
-             {first} …` makes one available everywhere)",
-            local.join(", ")
-        ));
-    }
-    let is_open = matches.get_flag("trust-host") || matches.contains_id("allow-tool");
-    let asked = names(&|c| CANNOT_ASK.contains(&client) && !is_open && !c.is_trusted());
-    if let Some(first) = asked.first() {
-        app.out.remark(format!(
-            "note: {client} cannot ask you about a call, so tools of {} are denied: `mcp trust {first}`, \
-             --allow-tool GLOB, or --trust-host",
-            asked.join(", ")
-        ));
-    }
-    let theirs = read(before.as_bytes(), options);
-    let twice = names(&|c| theirs.get(c.entry.config.name.as_str()).is_some());
-    if !twice.is_empty() {
-        app.out.remark(format!(
-            "note: {client} already has {}, and would have them twice: `mcp import --from {client} --move` removes them \
-             from its file",
-            twice.join(", ")
-        ));
-    }
-}
-
-/// Starts the entry as it was written, and counts its tools.
-async fn test_entry(app: &App, entry: &ServerConfig) -> Result<Result<usize, String>, Problem> {
+) -> Result<Result<usize, String>, Problem> {
     let mut options = app.options();
-    options.connector = Arc::new(DefaultConnector::new());
+    let folder = match scope {
+        Scope::Project => app.config.project.clone(),
+        _ => app.config.project.ancestors().last().map_or_else(env::temp_dir, PathBuf::from),
+    };
+    let connector = DefaultConnector::new().adjust_stdio(move |_, options| {
+        options.cwd.get_or_insert_with(|| folder.clone());
+    });
+    options.connector = Arc::new(connector);
     options.catalogue = None;
     let bridge = app.bridge_of(options, vec![entry.clone()]);
     let name = entry.name.to_string();
@@ -273,7 +261,7 @@ fn entry(app: &App, matches: &ArgMatches) -> Result<ServerConfig, Problem> {
         .map_err(|error: mcp_config::model::NameError| Problem::usage(error.to_string()))?;
     let url = matches.get_one::<SocketAddr>("http").map(|address| format!("http://{address}/mcp"));
     let transport = match url.or_else(|| matches.get_one::<String>("url").cloned()) {
-        Some(url) => Transport::Http(running(app, url)?),
+        Some(url) => Transport::Http(running(app, matches, url)?),
         None => Transport::Stdio(program(matches)),
     };
     Ok(ServerConfig::new(name, transport))
@@ -301,12 +289,32 @@ fn program(matches: &ArgMatches) -> Stdio {
     stdio
 }
 
-/// Builds the entry of a running gateway at `url`, with the token of this user's gateways.
-fn running(app: &App, url: String) -> Result<Remote, Problem> {
+/// Builds the entry of a running gateway at `url`. It has the token of this user's gateways if the address is one of
+/// this machine: other hosts could use the token to call every tool.
+fn running(app: &App, matches: &ArgMatches, url: String) -> Result<Remote, Problem> {
+    let is_here = address::is_of_this_machine(&url);
+    let is_encrypted = url.starts_with("https://");
+    let has_token = is_here || matches.get_flag("send-token");
+    if !has_token {
+        app.out.instruct(
+            "note: the entry has no token, because its address is not of this machine: add the token that this \
+             gateway wants, or use --send-token if it is one of yours",
+        );
+    } else if !is_here && !is_encrypted {
+        app.out.instruct(
+            "warning: the token of this user's gateways will be sent over the network unencrypted; use https",
+        );
+    }
+    if is_here {
+        // So that it is not offered for import.
+        own_gateway::remember(&app.config.places, &url);
+    }
     let mut remote = Remote::new(Template::literal(url));
-    let token = GatewayToken::load_or_generate(app)?.token;
-    let header = SecretText::literal(format!("{SCHEME}{}", token.expose()));
-    remote.headers.insert("Authorization", header);
+    if has_token {
+        let token = GatewayToken::load_or_generate(app)?.token;
+        let header = SecretText::literal(format!("{SCHEME}{}", token.expose()));
+        remote.headers.insert("Authorization", header);
+    }
     Ok(remote)
 }
 

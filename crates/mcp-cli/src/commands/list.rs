@@ -80,8 +80,11 @@ pub(super) async fn run(app: &App, matches: &ArgMatches) -> Done {
                 .then(|| statuses.iter().find(|status| &*status.name == name).cloned())
                 .flatten();
             let tools = status.as_ref().and_then(|_| tools::known(&bridge, name));
-            let is_idle = status.as_ref().is_some_and(|status| status.state.is_idle());
-            let failure = failures.of(name).filter(|_| is_idle);
+            // `--timeout` has ended the wait for a server that is still connecting: the next command, which does not
+            // try it again, shows the same state.
+            let is_late = |state: &ServerState| matches!(state, ServerState::Connecting { .. });
+            let is_asked = |status: &ServerStatus| status.state.is_idle() || is_late(&status.state);
+            let failure = failures.of(name).filter(|_| status.as_ref().is_some_and(is_asked));
             let failure = failure.map(str::to_owned);
             let problem = status.as_ref().and_then(|status| server_state::reason(&bridge, status));
             let latency = took.get(name).copied();

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::{flag, server_arg, text};
 use crate::{
-    exit::{Done, Exit, chain},
+    exit::{Done, Exit, Problem, chain},
     host::{app::App, redact},
     terminal::{out::brief, paint::Paint},
 };
@@ -19,7 +19,7 @@ pub(super) fn command() -> Command {
         .about("Show a server's stderr and its protocol messages")
         .long_about(
             "Show a server's stderr and its protocol messages.\n\n\
-             For a server of the background host, this is the output so far. Otherwise the server is \
+             For a server of the background host or of a running gateway, this is the output so far. Otherwise the server is \
              started and its tools are listed.",
         )
         .after_help("Examples:\n  mcp logs github\n  mcp logs github --payload")
@@ -27,13 +27,19 @@ pub(super) fn command() -> Command {
         .arg(flag("payload", "Show complete messages, with secrets redacted"))
 }
 
-/// Fetches the logs of a server from the background host.
+/// Fetches the logs of a server from the background host, or else from a gateway.
 #[cfg(unix)]
 async fn kept(app: &App, name: &str) -> Option<Value> {
+    use crate::host::background::{gateways, wire};
     let place = app.host_place().ok()?;
     let request = json!({"logs": name});
-    let logs = crate::host::background::wire::ask(&place.socket(), &request).await.ok()?;
-    logs.is_object().then_some(logs)
+    if let Ok(logs) = wire::ask(&place.socket(), &request).await
+        && logs.is_object()
+    {
+        return Some(logs);
+    }
+    let state = app.config.places.state.as_ref()?;
+    gateways::logs(state, place.key(), name).await
 }
 
 #[cfg(not(unix))]
@@ -41,7 +47,7 @@ async fn kept(_: &App, _: &str) -> Option<Value> {
     None
 }
 
-/// Prints logs of the background host.
+/// Prints logs of the background host or of a gateway.
 fn print_kept(app: &App, logs: &Value, with_payload: bool) -> Done {
     if app.out.json {
         app.out.value(logs)?;
@@ -55,7 +61,13 @@ fn print_kept(app: &App, logs: &Value, with_payload: bool) -> Done {
     diagnostics.stderr = texts("stderr");
     diagnostics.skipped_lines = logs["skippedLines"].as_u64().unwrap_or_default();
     diagnostics.first_skipped = logs["firstSkipped"].as_str().map(str::to_owned);
-    let messages: Vec<String> = if with_payload {
+    let pid = logs["gateway"].as_u64();
+    if let (Some(pid), true) = (pid, with_payload) {
+        app.out.remark(format!(
+            "the gateway with pid {pid} keeps no payloads: `mcp serve --share` keeps the last ones"
+        ));
+    }
+    let messages: Vec<String> = if with_payload && pid.is_none() {
         let all = logs["messages"].as_array().into_iter().flatten();
         all.map(|one| {
             let arrow = if one["sent"] == true { "→" } else { "←" };
@@ -76,15 +88,16 @@ fn print_kept(app: &App, logs: &Value, with_payload: bool) -> Done {
 pub(super) async fn run(app: &App, matches: &ArgMatches) -> Done {
     let name = text(matches, "server");
     let with_payload = matches.get_flag("payload");
-    let config = &app.config.server(name)?.entry.config;
+    let candidate = app.config.server(name)?;
+    let config = &candidate.entry.config;
     if let Some(logs) = kept(app, name).await {
         return print_kept(app, &logs, with_payload);
     }
     let opened = app.direct_connector().open(config);
-    let way = opened.map_err(|error| crate::exit::Problem::chain(Exit::Config, &error))?;
+    let way = opened.map_err(|error| Problem::chain(Exit::Config, &error))?;
     let recorder = Arc::new(Recorder::new(way.connect.clone()));
     let mut options = ClientOptions::default();
-    options.handler = app.terminal.handler();
+    options.handler = app.terminal.direct_handler(candidate.is_trusted());
     options.handshake_timeout = app.timeout.unwrap_or(options.handshake_timeout);
     let begun = tokio::time::Instant::now();
     let connect = Box::pin(Client::connect(&*recorder, options));
@@ -109,6 +122,7 @@ pub(super) async fn run(app: &App, matches: &ArgMatches) -> Done {
     };
     let took = begun.elapsed().as_millis();
     let diagnostics = diagnostics.unwrap_or_default();
+    let messages = with_payload.then(|| payload(app, config, &recorder)).transpose()?;
     if app.out.json {
         app.out.value(&json!({
             "server": name,
@@ -120,15 +134,11 @@ pub(super) async fn run(app: &App, matches: &ArgMatches) -> Done {
             "firstSkipped": diagnostics.first_skipped,
             "httpStatuses": diagnostics.statuses,
             "frames": diagnostics.frames.iter().map(ToString::to_string).collect::<Vec<_>>(),
-            "messages": with_payload.then(|| payload(app, config, &recorder)),
+            "messages": messages,
         }))?;
     } else {
-        let frames: Vec<String> = if with_payload {
-            payload(app, config, &recorder)
-        } else {
-            diagnostics.frames.iter().map(ToString::to_string).collect()
-        };
-        print(app, &diagnostics, &frames)?;
+        let frames = || diagnostics.frames.iter().map(ToString::to_string).collect();
+        print(app, &diagnostics, &messages.unwrap_or_else(frames))?;
         if let Some(exit) = diagnostics.exit {
             app.out.line(Paint::Bold.of("end").then(format!(" {exit}")))?;
         }
@@ -141,10 +151,14 @@ pub(super) async fn run(app: &App, matches: &ArgMatches) -> Done {
 }
 
 /// Returns the complete messages, with secrets redacted.
-fn payload(app: &App, config: &mcp_config::ServerConfig, recorder: &Recorder) -> Vec<String> {
+fn payload(
+    app: &App,
+    config: &mcp_config::ServerConfig,
+    recorder: &Recorder,
+) -> Result<Vec<String>, Problem> {
     let text = recorder.cassette().to_string();
-    let cassette = redact::recording(&app.config, &app.secrets, config, &text);
-    cassette.lines().map(str::to_owned).collect()
+    let cassette = redact::recording(&app.config, &app.secrets, config, &text)?;
+    Ok(cassette.lines().map(str::to_owned).collect())
 }
 
 fn print(app: &App, diagnostics: &Diagnostics, messages: &[String]) -> std::io::Result<()> {

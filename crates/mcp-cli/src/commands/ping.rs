@@ -27,10 +27,11 @@ pub(super) fn subscribe_command() -> Command {
 
 pub(super) async fn ping(app: &App, matches: &ArgMatches) -> Done {
     let name = text(matches, "server");
-    let config = &app.config.server(name)?.entry.config;
+    let candidate = app.config.server(name)?;
+    let config = &candidate.entry.config;
     let way = app.connector().open(config).map_err(|error| Problem::chain(Exit::Config, &error))?;
     let mut options = ClientOptions::default();
-    options.handler = app.terminal.handler();
+    options.handler = app.terminal.direct_handler(candidate.is_trusted());
     options.handshake_timeout = app.timeout.unwrap_or(options.handshake_timeout);
     let begun = tokio::time::Instant::now();
     let connected = app.wait(Box::pin(Client::connect(&*way.connect, options))).await?;

@@ -35,12 +35,13 @@ pub(super) async fn list(app: &App, matches: &ArgMatches) -> Done {
     let server = text(matches, "server");
     let bridge = app.bridge();
     resources::connect(app, &bridge, server).await?;
+    let left_out = resources::left_out(app, &bridge, server);
     let all = bridge.commands();
     let wanted: Vec<&Prepared> =
         all.iter().filter(|one| server.is_empty() || &*one.server == server).collect();
     if app.out.json {
         let described: Vec<Value> = wanted.iter().map(|one| describe(one)).collect();
-        app.out.value(&json!({ "prompts": described }))?;
+        app.out.value(&json!({"prompts": described, "notSearched": left_out}))?;
     } else if wanted.is_empty() {
         app.explain_empty("no prompts found");
     } else {

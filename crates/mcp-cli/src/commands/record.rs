@@ -10,9 +10,8 @@ use clap::{Arg, ArgMatches, Command, value_parser};
 use mcp_bridge::{
     Bridge,
     connect::{Connector, ServerRoute},
-    tool::{BoxFuture, Handler},
 };
-use mcp_client::{ClientCapabilities, ElicitRequest, ElicitResult, Implementation, ServerEvent};
+use mcp_client::Implementation;
 use mcp_config::{Sdk, ServerConfig, Transport};
 use mcp_transport::{
     ConnectError,
@@ -101,27 +100,6 @@ impl Connector for RecordingConnector {
     }
 }
 
-/// Declares the same capabilities with and without a terminal. They are part of the recording, and a host that
-/// declared others could not replay it.
-struct FixedCapabilities(Arc<dyn Handler>);
-
-impl Handler for FixedCapabilities {
-    fn capabilities(&self) -> ClientCapabilities {
-        let mut offered = ClientCapabilities::default();
-        offered.elicitation_form = true;
-        offered.elicitation_url = true;
-        offered
-    }
-
-    fn elicit(&self, request: ElicitRequest) -> BoxFuture<'_, ElicitResult> {
-        self.0.elicit(request)
-    }
-
-    fn event(&self, event: ServerEvent) {
-        self.0.event(event);
-    }
-}
-
 /// Connects every server to the same recording.
 struct ReplayConnector(Arc<Replay>);
 
@@ -152,7 +130,7 @@ pub(super) async fn record(app: &App, matches: &ArgMatches) -> Done {
     bridge.shutdown().await;
     let recorder = recording.recorder.lock().unwrap_or_else(PoisonError::into_inner).clone();
     let cassette = recorder.map(|recorder| recorder.cassette().to_string()).unwrap_or_default();
-    let kept = redact::recording(&app.config, &app.secrets, &config, &cassette);
+    let kept = redact::recording(&app.config, &app.secrets, &config, &cassette)?;
     recordings::write(path, kept.as_bytes()).map_err(|error| {
         Problem::new(Exit::Failed, format!("could not write {}: {error}", path.display()))
     })?;
@@ -206,7 +184,6 @@ fn alone(app: &App, connector: Arc<dyn Connector>, config: ServerConfig) -> Brid
     let mut options = app.options();
     options.connector = connector;
     options.catalogue = None;
-    options.handler = Arc::new(FixedCapabilities(app.terminal.handler()));
     options.client.client_info = Implementation::new("mcp record", "1");
     app.bridge_of(options, vec![config])
 }

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use super::{call, content, flag, images, server_arg, text};
 use crate::{
     exit::{Done, Exit, Problem, chain},
-    host::{app::App, tools},
+    host::{app::App, left_out, tools},
     terminal::{
         out::brief,
         paint::Paint,
@@ -62,6 +62,11 @@ pub(super) async fn connect(app: &App, bridge: &Bridge, server: &str) -> Result<
     }
 }
 
+/// Reports the servers that a list of all servers lacks.
+pub(super) fn left_out(app: &App, bridge: &Bridge, server: &str) -> Vec<Value> {
+    if server.is_empty() { left_out::report(app, bridge) } else { Vec::new() }
+}
+
 pub(super) async fn list(app: &App, matches: &ArgMatches) -> Done {
     let server = text(matches, "server");
     let bridge = app.bridge();
@@ -69,6 +74,7 @@ pub(super) async fn list(app: &App, matches: &ArgMatches) -> Done {
     if matches.get_flag("templates") {
         return templates(app, &bridge, server).await;
     }
+    let left_out = left_out(app, &bridge, server);
     let all = app.wait(bridge.resources()).await?;
     let wanted: Vec<_> =
         all.iter().filter(|one| server.is_empty() || &*one.server == server).collect();
@@ -82,7 +88,7 @@ pub(super) async fn list(app: &App, matches: &ArgMatches) -> Done {
                     "mimeType": resource.mime_type, "size": resource.size})
             })
             .collect();
-        app.out.value(&json!({ "resources": described }))?;
+        app.out.value(&json!({"resources": described, "notSearched": left_out}))?;
     } else if wanted.is_empty() {
         app.explain_empty("no resources found");
     } else {
@@ -100,6 +106,7 @@ pub(super) async fn list(app: &App, matches: &ArgMatches) -> Done {
 }
 
 async fn templates(app: &App, bridge: &Bridge, server: &str) -> Done {
+    let left_out = left_out(app, bridge, server);
     let all = app.wait(bridge.resource_templates()).await?;
     let wanted: Vec<_> =
         all.iter().filter(|one| server.is_empty() || &*one.server == server).collect();
@@ -113,7 +120,7 @@ async fn templates(app: &App, bridge: &Bridge, server: &str) -> Done {
                     "description": template.description, "mimeType": template.mime_type})
             })
             .collect();
-        app.out.value(&json!({ "templates": described }))?;
+        app.out.value(&json!({"templates": described, "notSearched": left_out}))?;
     } else if wanted.is_empty() {
         app.explain_empty("no resource templates found");
     } else {

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::{flag, texts};
 use crate::{
     exit::{Done, Exit, Problem},
-    host::{app::App, tools},
+    host::{app::App, left_out, tools},
     terminal::{
         out::brief,
         paint::Paint,
@@ -45,6 +45,7 @@ pub(super) async fn run(app: &App, matches: &ArgMatches) -> Done {
     };
     let bridge = app.bridge();
     tools::learn(app, &bridge).await?;
+    let left_out = left_out::report(app, &bridge);
     let mut options = SearchOptions::default();
     options.limit = usize::from(matches.get_one::<u16>("limit").copied().unwrap_or(10));
     let results = tools::index(&tools::all(&bridge)).search(&query, &options);
@@ -57,7 +58,8 @@ pub(super) async fn run(app: &App, matches: &ArgMatches) -> Done {
                     "description": hit.card.description, "score": hit.score})
             })
             .collect();
-        app.out.value(&json!({"matches": hits, "matched": results.matched}))?;
+        app.out.value(&json!({"matches": hits, "matched": results.matched,
+            "notSearched": left_out}))?;
     } else if results.hits.is_empty() {
         app.explain_empty("no tools match");
     } else {

@@ -7,34 +7,27 @@ mod follow;
 mod front;
 mod journal;
 mod register;
+mod rules;
 mod search;
 mod share;
 pub(super) mod token;
 
 use std::sync::Arc;
 
-use clap::{Arg, ArgAction, ArgMatches, Command};
+use clap::{Arg, ArgMatches, Command};
 use mcp_audit::Auditor;
-use mcp_bridge::{
-    ApprovalRequest, BridgeOptions,
-    output::Spill,
-    tool::NameScheme,
-    trust::{Action, Rule, Rules, TrustPolicy},
-};
-use mcp_config::model::HostSettings;
+use mcp_bridge::{ApprovalRequest, BridgeOptions, output::Spill, tool::NameScheme};
 use mcp_gateway::{Gateway, GatewayOptions};
 
 pub(super) use self::front::{address, drain_timeout};
-use self::journal::Journal;
-use super::{flag, text, texts};
+use self::{follow::Settings, journal::Journal};
+use super::{flag, text};
 use crate::{
     exit::{Done, Exit},
     host::app::App,
 };
 
 pub(super) fn command() -> Command {
-    let globs =
-        |name: &'static str| Arg::new(name).long(name).value_name("GLOB").action(ArgAction::Append);
     Command::new("serve")
         .about("Run the gateway: one MCP server in front of all others")
         .long_about(
@@ -61,10 +54,7 @@ pub(super) fn command() -> Command {
             "Do not offer list_mcp_resources and read_mcp_resource, for clients with their own",
         ))
         .args(front::arguments())
-        .arg(globs("allow-tool").help("Run these without asking, such as mcp:files:read_*"))
-        .arg(globs("deny-tool").help(
-            "Never run these; mcp:NAME:* also hides a server's resources, prompts and completions",
-        ))
+        .args(rules::arguments())
         .arg(flag("share", "Share local servers with `mcp call` and other commands: run as the background host, or use it"))
         .arg(flag("no-audit", "Keep no audit log; `mcp audit show` prints it"))
         .arg(flag("audit-payloads", "Record arguments and results in the audit log, not only their hashes"))
@@ -77,13 +67,14 @@ pub(super) fn command() -> Command {
 pub(super) async fn run(app: &App, matches: &ArgMatches) -> Done {
     let sharing = share::begin(app, matches);
     let audit = audit::begin(app, matches).await;
-    let mut options = bridge_options(app, matches);
+    let settings = Settings::new(app, matches);
+    let mut options = bridge_options(app, matches, &settings);
     options.audit = audit.clone().map(|audit| audit as Arc<dyn Auditor>);
     let gateway = app.gateway(options, gateway_options(app, matches));
     let mut events = gateway.bridge().events();
     let journal = Journal::begin(app, matches);
     let done = tokio::select! {
-        done = serve(app, matches, &gateway, &journal) => done,
+        done = serve(app, matches, &gateway, &journal, &settings) => done,
         () = share::run(app, sharing) => Ok(Exit::Done),
         () = register::run(app, &gateway, &journal) => Ok(Exit::Done),
         () = journal.follow(gateway.bridge(), &mut events) => Ok(Exit::Done),
@@ -93,7 +84,13 @@ pub(super) async fn run(app: &App, matches: &ArgMatches) -> Done {
     done
 }
 
-async fn serve(app: &App, matches: &ArgMatches, gateway: &Gateway, journal: &Arc<Journal>) -> Done {
+async fn serve(
+    app: &App,
+    matches: &ArgMatches,
+    gateway: &Gateway,
+    journal: &Arc<Journal>,
+    settings: &Settings,
+) -> Done {
     tokio::select! {
         () = gateway.open() => {}
         () = app.interrupt.cancelled() => {}
@@ -104,18 +101,18 @@ async fn serve(app: &App, matches: &ArgMatches, gateway: &Gateway, journal: &Arc
     });
     tokio::select! {
         done = front::listen(app, matches, gateway, journal) => done,
-        () = follow::configuration(app, gateway, journal) => Ok(Exit::Done),
+        () = follow::configuration(app, gateway, journal, settings) => Ok(Exit::Done),
         () = denials::report(app, gateway) => Ok(Exit::Done),
     }
 }
 
-fn bridge_options(app: &App, matches: &ArgMatches) -> BridgeOptions {
+fn bridge_options(app: &App, matches: &ArgMatches, settings: &Settings) -> BridgeOptions {
     let mut options = app.options();
     if !matches.get_flag("share") {
         // By default, agents do not share servers (such as a browser) with the user's terminal.
         options.connector = app.direct_connector();
     }
-    options.policy = Arc::new(TrustPolicy::new(rules(matches, &app.config.resolution.host)));
+    options.policy = settings.policy.clone();
     options.names = match text(matches, "names") {
         "own" => NameScheme::Own,
         "server" => NameScheme::Plain,
@@ -137,19 +134,7 @@ fn gateway_options(app: &App, matches: &ArgMatches) -> GatewayOptions {
     options.drain_timeout = front::drain_timeout(matches);
     options.consent.trust_client = matches.get_flag("trust-host");
     options.consent.advice = Some(advice);
-    options.identify = Some(Arc::new(app.logins.clone()));
     options
-}
-
-/// Builds the permission rules from flags and files. Denials are in a separate scope, so that no permission overrides
-/// them.
-fn rules(matches: &ArgMatches, host: &HostSettings) -> Rules {
-    let of = |name: &str, action: Action| -> Vec<Rule> {
-        texts(matches, name).into_iter().map(|glob| Rule::new(glob, action)).collect()
-    };
-    let flags = [of("deny-tool", Action::Deny), of("allow-tool", Action::Allow)];
-    let files = host.rules.iter().map(|file| file.iter().map(Rule::from).collect());
-    Rules::new(flags.into_iter().chain(files))
 }
 
 /// Returns advice on how to allow a call that was denied without asking the user.

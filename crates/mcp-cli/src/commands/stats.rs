@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::{
     exit::{Done, Exit},
-    host::{app::App, config::NO_SERVERS, tools},
+    host::{app::App, config::NO_SERVERS, left_out, tools},
     terminal::{
         paint::Paint,
         table::{Table, plain},
@@ -30,6 +30,7 @@ pub(super) async fn run(app: &App, matches: &ArgMatches) -> Done {
     let turns = matches.get_one::<u32>("turns").map_or(SessionCost::TURNS, |turns| *turns as usize);
     let bridge = app.bridge();
     tools::learn(app, &bridge).await?;
+    let left_out = left_out::report(app, &bridge);
     let mut statistics = bridge.conversation().statistics();
     for said in bridge.instructions(usize::MAX) {
         statistics.set_instructions(&said.server, &said.text, &Estimate);
@@ -47,7 +48,7 @@ pub(super) async fn run(app: &App, matches: &ArgMatches) -> Done {
             })
             .collect();
         app.out.value(&json!({"servers": servers, "total": describe(None, total),
-            "instructions": instructions}))?;
+            "instructions": instructions, "notSearched": left_out}))?;
     } else if app.has_servers() {
         let mut table =
             Table::new(&["SERVER", "TOOLS", "TOKENS, ALL LOADED", "AS SUMMARIES", "SAVED"]);

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::{flag, signature, text};
 use crate::{
     exit::{Done, Exit},
-    host::{app::App, config::NO_SERVERS, tools},
+    host::{app::App, config::NO_SERVERS, left_out, tools},
     terminal::{
         out::brief,
         paint::Paint,
@@ -45,6 +45,7 @@ pub(super) async fn run(app: &App, matches: &ArgMatches) -> Done {
             Err(problem) => Err(problem),
         };
     }
+    let mut left_out = Vec::new();
     if !server.is_empty() {
         app.config.server(server)?;
         app.settle(&bridge, &[server.to_owned()]).await?;
@@ -58,15 +59,17 @@ pub(super) async fn run(app: &App, matches: &ArgMatches) -> Done {
     } else if matches.get_flag("refresh") {
         let names: Vec<_> = bridge.status().iter().map(|s| s.name.to_string()).collect();
         app.settle(&bridge, &names).await?;
+        left_out = left_out::report(app, &bridge);
     } else {
         tools::learn(app, &bridge).await?;
+        left_out = left_out::report(app, &bridge);
     }
     let all = tools::all(&bridge);
     let wanted = all.iter().map(|tool| tool.spec());
     let wanted: Vec<_> =
         wanted.filter(|spec| server.is_empty() || spec.server() == Some(server)).collect();
     let scores = matches.get_flag("scores").then(|| scores(&bridge, &wanted));
-    list(app, &wanted, scores.as_deref())
+    list(app, &wanted, scores.as_deref(), &left_out)
 }
 
 /// Scores each tool as its server published it.
@@ -75,7 +78,7 @@ fn scores(bridge: &Bridge, wanted: &[&ToolSpec]) -> Vec<Report> {
     wanted.iter().map(|spec| validator.check(&tools::published(bridge, spec))).collect()
 }
 
-fn list(app: &App, wanted: &[&ToolSpec], scores: Option<&[Report]>) -> Done {
+fn list(app: &App, wanted: &[&ToolSpec], scores: Option<&[Report]>, left_out: &[Value]) -> Done {
     let score = |index: usize| scores.and_then(|scores| scores.get(index));
     if app.out.json {
         let described = wanted.iter().enumerate().map(|(index, spec)| {
@@ -85,7 +88,8 @@ fn list(app: &App, wanted: &[&ToolSpec], scores: Option<&[Report]>) -> Done {
             }
             value
         });
-        app.out.value(&json!({ "tools": described.collect::<Vec<Value>>() }))?;
+        app.out
+            .value(&json!({"tools": described.collect::<Vec<Value>>(), "notSearched": left_out}))?;
         return Ok(Exit::Done);
     }
     if wanted.is_empty() && !app.has_servers() {

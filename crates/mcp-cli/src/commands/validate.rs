@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::{server_arg, text};
 use crate::{
     exit::{Done, Exit},
-    host::{app::App, config::NO_SERVERS, tools},
+    host::{app::App, config::NO_SERVERS, left_out, tools},
     terminal::{
         paint::Paint,
         table::{Table, plain},
@@ -27,8 +27,10 @@ pub(super) fn command() -> Command {
 pub(super) async fn run(app: &App, matches: &ArgMatches) -> Done {
     let server = text(matches, "server");
     let bridge = app.bridge();
+    let mut left_out = Vec::new();
     if server.is_empty() {
         tools::learn(app, &bridge).await?;
+        left_out = left_out::report(app, &bridge);
     } else {
         app.config.server(server)?;
         app.settle(&bridge, &[server.to_owned()]).await?;
@@ -54,7 +56,7 @@ pub(super) async fn run(app: &App, matches: &ArgMatches) -> Done {
                     "problems": report.problems.iter().map(ToString::to_string).collect::<Vec<_>>()})
             })
             .collect();
-        app.out.value(&json!({"tools": described, "failed": failed}))?;
+        app.out.value(&json!({"tools": described, "failed": failed, "notSearched": left_out}))?;
     } else if app.has_servers() {
         let mut table = Table::new(&["SCORE", "TOOL", "PROBLEMS"]);
         for (name, report) in &reports {

@@ -12,6 +12,8 @@ use mcp_bridge::{
     error::CustomToolError,
 };
 use mcp_gateway::{Gateway, GatewayOptions};
+#[cfg(unix)]
+use mcp_transport::diagnostics::Diagnostics;
 
 #[cfg(unix)]
 use crate::host::background::{attach::AttachingConnector, place::HostPlace};
@@ -110,6 +112,10 @@ impl App {
     pub(crate) fn options(&self) -> BridgeOptions {
         let mut options = connect::options(&self.config, &self.terminal, self.out);
         options.connector = self.connector();
+        if self.recordings.is_some() {
+            // A recording without the lists that the catalogue knows could not be played.
+            options.catalogue = None;
+        }
         options
     }
 
@@ -125,6 +131,8 @@ impl App {
                 socket: place.socket(),
                 environment: self.config.environment.clone(),
                 secrets: self.secrets.clone(),
+                out: self.out,
+                refused: Arc::default(),
             });
         }
         inner
@@ -265,7 +273,16 @@ impl App {
         // The timeout applies to all servers together, although they may have to take turns.
         let deadline = self.timeout.map(|limit| begun + limit);
         loop {
-            let next = self.interrupt.or(until(deadline, tasks.join_next())).await?;
+            let next = match self.interrupt.or(until(deadline, tasks.join_next())).await {
+                Ok(next) => next,
+                Err(interrupted) => {
+                    // The user has waited in vain. The next command does not make them wait again.
+                    if begun.elapsed() >= IN_VAIN {
+                        self.failures().note(bridge, names);
+                    }
+                    return Err(interrupted);
+                }
+            };
             match next.flatten() {
                 Some(Ok(name)) => {
                     waiting.arrived(&name);
@@ -280,6 +297,12 @@ impl App {
                 }
             }
         }
+    }
+
+    /// Returns the stderr and the frames of a connected server that this process started.
+    #[cfg(unix)]
+    pub(crate) fn diagnostics(&self, server: &str) -> Option<Diagnostics> {
+        self.starts.diagnostics(server)
     }
 
     /// Returns the remembered failures.
@@ -351,6 +374,9 @@ fn without_limits(mut options: BridgeOptions) -> BridgeOptions {
     options.output = OutputLimits::unlimited();
     options
 }
+
+/// A server that is still starting when the user interrupts the wait after this time counts as failed.
+const IN_VAIN: Duration = Duration::from_secs(2);
 
 /// The time servers have to stop after a timeout.
 const LATE_CLOSE: Duration = Duration::from_secs(1);

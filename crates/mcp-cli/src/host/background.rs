@@ -11,6 +11,8 @@ pub(crate) mod attach;
 mod exchange;
 #[cfg(unix)]
 pub(crate) mod gateways;
+#[cfg(unix)]
+mod kept;
 pub(crate) mod place;
 #[cfg(unix)]
 mod running;

@@ -8,11 +8,12 @@ use std::{
 
 use mcp_bridge::trust::{ToolApprovals, ToolApprovalsError};
 use mcp_config::{
-    ConfigFile, Diagnostic, Dialect, Environment, Layers, ReadOptions, Resolution, Scope,
+    ConfigFile, Diagnostic, Dialect, Environment, Expanded, Layers, ReadOptions, Resolution, Scope,
     ServerConfig,
-    approval::{Admissions, ApprovalStore},
+    approval::{AdmissionError, Admissions, ApprovalStore},
     custom::CustomTool,
     diagnostic::Severity,
+    expand::AskInput,
     files::{FileSource, Platform, Source},
     known_files, load, resolve,
     resolve::{Candidate, Layer},
@@ -22,7 +23,7 @@ use serde_json::json;
 use crate::{
     exit::{Exit, Problem},
     host::{
-        adhoc,
+        adhoc, own_gateway,
         places::{self, Places},
     },
     terminal::out::Out,
@@ -145,6 +146,31 @@ impl Config {
     /// Fails with the nearest name, or the reason why the server is not active.
     pub(crate) fn server(&self, name: &str) -> Result<&Candidate, Problem> {
         self.resolution.get(name).ok_or_else(|| self.missing(name))
+    }
+
+    /// Expands the variables of an entry. Policy and approvals judge the result, as for a connection.
+    ///
+    /// # Errors
+    /// Fails if a variable is missing, or the expanded entry may not be used.
+    pub(crate) fn expanded(
+        &self,
+        server: &ServerConfig,
+        inputs: &dyn AskInput,
+    ) -> Result<Expanded, Problem> {
+        let admissions = self.admissions.read().unwrap_or_else(PoisonError::into_inner);
+        admissions.expand(server, &self.environment, inputs).map_err(|error| {
+            let exit = match error {
+                AdmissionError::Refused(..) => Exit::Denied,
+                _ => Exit::Config,
+            };
+            Problem::chain(exit, &error)
+        })
+    }
+
+    /// Returns the file and position of an active server's entry.
+    pub(crate) fn place_of(&self, server: &str) -> String {
+        let candidate = self.resolution.get(server);
+        candidate.map_or_else(|| "its file".to_owned(), |found| found.entry.place.to_string())
     }
 
     /// Builds the error for a name without an active server.
@@ -331,6 +357,7 @@ fn layers(
         .collect();
     let mut layers = Layers::new();
     layers.layers = load(&sources);
+    layers.layers.iter_mut().for_each(|layer| own_gateway::remove(layer, places));
     if let Some((name, entry)) = spec.and_then(adhoc::entry) {
         let text = json!({"mcpServers": {name: entry}}).to_string();
         let document = mcp_config::read(text.as_bytes(), &ReadOptions::new("--server"));
@@ -374,4 +401,28 @@ fn sources(
     sources.extend(own(Scope::User, places.user_file()));
     sources.push(FileSource::new(Scope::Project, project.join(PROJECT_FILE)).project(project));
     sources
+}
+
+#[cfg(test)]
+mod tests {
+    use mcp_config::expand::NoInputs;
+
+    use super::*;
+
+    #[test]
+    fn policy_judges_the_expansion_for_a_login() {
+        let folder = tempfile::tempdir().unwrap();
+        let (servers, policy) = (folder.path().join("s.json"), folder.path().join("p.json"));
+        let entry = r#"{"mcpServers":{"docs":{"type":"http","url":"https://docs.example/mcp"}}}"#;
+        std::fs::write(&servers, entry).unwrap();
+        std::fs::write(&policy, r#"{"deniedMcpServers":[{"serverUrl":"https://docs.example/*"}]}"#)
+            .unwrap();
+        let config = Config::read(vec![servers.clone()], None);
+        let server = config.server("docs").unwrap().entry.config.clone();
+        assert!(config.expanded(&server, &NoInputs).is_ok());
+        let strict = Config::read(vec![servers, policy], None);
+        assert!(strict.server("docs").is_err(), "the policy is read");
+        let refused = strict.expanded(&server, &NoInputs).unwrap_err();
+        assert_eq!(refused.exit, Exit::Denied, "{}", refused.message);
+    }
 }

@@ -94,6 +94,12 @@ pub(crate) fn project() -> PathBuf {
     here.ancestors().find(marked).map_or_else(|| here.clone(), Path::to_owned)
 }
 
+/// Whether `path` is inside a repository of a version control system. A home directory may be one as well.
+pub(crate) fn is_in_repository(path: &Path) -> bool {
+    let marks = [".git", ".hg", ".jj", ".svn"];
+    path.ancestors().skip(1).any(|folder| marks.iter().any(|mark| folder.join(mark).exists()))
+}
+
 /// FNV-1a, 64 bits.
 fn fnv(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {

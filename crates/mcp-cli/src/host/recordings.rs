@@ -45,7 +45,13 @@ impl Recordings {
         let recorders = self.recorders.lock().unwrap_or_else(PoisonError::into_inner);
         for (name, (server, recorder)) in &*recorders {
             let text = recorder.cassette().to_string();
-            let kept = redact::recording(config, secrets, server, &text);
+            let kept = match redact::recording(config, secrets, server, &text) {
+                Ok(kept) => kept,
+                Err(problem) => {
+                    out.instruct(format!("{name}: {}", problem.message));
+                    continue;
+                }
+            };
             let mut path = self.path.clone();
             if recorders.len() > 1 {
                 path.as_mut_os_string().push(format!(".{name}"));

@@ -4,23 +4,45 @@ mod secrets;
 
 use std::borrow::Cow;
 
-use mcp_config::{ServerConfig, expand};
+use mcp_config::{
+    Environment, ServerConfig, expand,
+    expand::{AskInput, ExpandError},
+};
 use mcp_safe::secrets::{REDACTED, Redactor, is_secret_member};
 use serde_json::Value;
 
 use super::{config::Config, secrets::StoredSecrets};
+use crate::exit::{Exit, Problem};
 
 /// Redacts the secrets of the server's entry, and text that looks like a secret, in a recording.
+///
+/// # Errors
+/// Fails if the entry cannot be expanded (any more): its secrets are then unknown, and nothing may be kept.
 pub(crate) fn recording(
     config: &Config,
     stored: &StoredSecrets,
     server: &ServerConfig,
     cassette: &str,
-) -> String {
-    let environment = &config.environment;
-    let expanded = expand(server, environment, stored);
-    let redactor = expanded.map(|expanded| secrets::redactor(&expanded, environment));
-    self::cassette(cassette, &redactor.unwrap_or_default())
+) -> Result<String, Problem> {
+    let redactor = of(&config.environment, stored, server).map_err(|error| {
+        let message =
+            format!("the messages are not kept, because their secrets are unknown: {error}");
+        Problem::new(Exit::Config, message)
+    })?;
+    Ok(lines(cassette, &redactor))
+}
+
+/// Returns a redactor that knows the secrets of the server's entry.
+///
+/// # Errors
+/// Fails if the entry cannot be expanded.
+pub(crate) fn of(
+    environment: &Environment,
+    stored: &dyn AskInput,
+    server: &ServerConfig,
+) -> Result<Redactor, ExpandError> {
+    let expanded = expand(server, environment, stored)?;
+    Ok(secrets::redactor(&expanded, environment))
 }
 
 /// Teaches `redactor` the secrets of all these servers, besides those it knows.
@@ -40,15 +62,19 @@ pub(crate) fn learn(
 }
 
 /// Redacts a recording line by line.
-fn cassette(text: &str, redactor: &Redactor) -> String {
-    let line = |line: &str| match serde_json::from_str::<Value>(line) {
+fn lines(text: &str, redactor: &Redactor) -> String {
+    text.lines().map(|line| message(line, redactor) + "\n").collect()
+}
+
+/// Redacts one message, in the decoded strings and in the names of its members.
+pub(crate) fn message(text: &str, redactor: &Redactor) -> String {
+    match serde_json::from_str::<Value>(text) {
         Ok(mut value) => {
             clean(&mut value, redactor);
             value.to_string()
         }
-        Err(_) => redactor.redact(line).into_owned(),
-    };
-    text.lines().map(|each| line(each) + "\n").collect()
+        Err(_) => redactor.redact(text).into_owned(),
+    }
 }
 
 fn clean(value: &mut Value, redactor: &Redactor) {
@@ -96,7 +122,7 @@ mod tests {
         let line = r#"{"link":1,"out":{"id":1,"params":{"apiKey":"abc","q":"hunter22 and ghp_0123456789abcdefghijABCDEFGHIJ012345","_meta":{"progressToken":7}}}}"#;
         let mut redactor = Redactor::default();
         redactor.know("Bearer hunter22");
-        let clean = cassette(line, &redactor);
+        let clean = lines(line, &redactor);
         assert_eq!(
             clean,
             "{\"link\":1,\"out\":{\"id\":1,\"params\":{\"_meta\":{\"progressToken\":7},\"apiKey\":\"[redacted]\",\"q\":\"[redacted] and [redacted]\"}}}\n"
@@ -106,14 +132,35 @@ mod tests {
     #[test]
     fn text_that_looks_like_a_credential_is_redacted() {
         let line = r#"{"text":"curl -H 'Authorization: Bearer dJ83hf0sKq71mXyz' https://x?a=1"}"#;
-        let clean = cassette(line, &Redactor::default());
+        let clean = lines(line, &Redactor::default());
         assert!(!clean.contains("dJ83hf0sKq71mXyz") && clean.contains("https://x?a=1"), "{clean}");
+    }
+
+    #[test]
+    fn nothing_is_kept_if_the_secrets_are_unknown() {
+        let folder = tempfile::tempdir().unwrap();
+        let (file, key) = (folder.path().join("servers.json"), folder.path().join("key"));
+        let entry = format!(
+            r#"{{"mcpServers":{{"x":{{"command":"sh","env":{{"K":"${{file:{}}}"}}}}}}}}"#,
+            key.display()
+        );
+        std::fs::write(&file, entry).unwrap();
+        std::fs::write(&key, "hunter22").unwrap();
+        let config = Config::read(vec![file], None);
+        let server = &config.server("x").unwrap().entry.config;
+        let stored = StoredSecrets::default();
+        let kept = recording(&config, &stored, server, "it is hunter22");
+        assert_eq!(kept.ok().as_deref(), Some("it is [redacted]\n"));
+        // The file was rotated away between the connection and this moment.
+        std::fs::remove_file(&key).unwrap();
+        let refused = recording(&config, &stored, server, "it is hunter22").unwrap_err();
+        assert!(refused.message.contains("are not kept"), "{}", refused.message);
     }
 
     #[test]
     fn textual_progress_token_is_kept() {
         let line = r#"{"progressToken":"p-1"}"#;
-        assert_eq!(cassette(line, &Redactor::default()), format!("{line}\n"));
+        assert_eq!(lines(line, &Redactor::default()), format!("{line}\n"));
     }
 
     #[test]
@@ -122,7 +169,7 @@ mod tests {
         redactor.know("12345678");
         redactor.know("hunter22");
         let line = r#"{"n":12345678,"hunter22":{"pin":1},"password":4711,"properties":{"password":{"type":"string"}}}"#;
-        let clean = cassette(line, &redactor);
+        let clean = lines(line, &redactor);
         assert_eq!(
             clean,
             "{\"[redacted]\":{\"pin\":1},\"n\":\"[redacted]\",\"password\":\"[redacted]\",\"properties\":{\"password\":{\"type\":\"string\"}}}\n"
@@ -133,7 +180,7 @@ mod tests {
     fn short_secrets_are_redacted_by_member_name() {
         let line =
             r#"{"db":{"pwd":"tiger","dsn":"x","sessionCookie":"c"},"key":"k","scheme":"Bearer"}"#;
-        let clean = cassette(line, &Redactor::default());
+        let clean = lines(line, &Redactor::default());
         assert_eq!(
             clean,
             "{\"db\":{\"dsn\":\"[redacted]\",\"pwd\":\"[redacted]\",\"sessionCookie\":\"[redacted]\"},\"key\":\"k\",\"scheme\":\"Bearer\"}\n"

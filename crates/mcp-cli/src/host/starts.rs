@@ -1,8 +1,10 @@
-//! Records when servers were started, to measure latency without the time spent in the start queue.
+//! Records when servers were started, to measure latency without the time spent in the start queue, and their links, to
+//! show their logs.
 
 use std::{
     collections::HashMap,
-    sync::{Arc, Mutex, PoisonError},
+    fmt,
+    sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
 };
 
 use mcp_bridge::{
@@ -10,16 +12,38 @@ use mcp_bridge::{
     connect::{Connector, Login, ServerRoute},
     tool::BoxFuture,
 };
-use mcp_transport::{Connect, ConnectError, Link, Locality};
+use mcp_transport::{Connect, ConnectError, Link, Locality, Outlet, diagnostics::Diagnostics};
 use tokio::time::Instant;
 
 /// The last start of each server.
-#[derive(Debug, Default)]
-pub(crate) struct Starts(Mutex<HashMap<String, Instant>>);
+#[derive(Default)]
+pub(crate) struct Starts(Mutex<HashMap<String, Start>>);
+
+struct Start {
+    at: Instant,
+    /// Does not keep the connection open.
+    link: Option<Weak<dyn Outlet>>,
+}
 
 impl Starts {
     pub(crate) fn of(&self, server: &str) -> Option<Instant> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).get(server).copied()
+        self.lock().get(server).map(|start| start.at)
+    }
+
+    /// Returns the stderr and the frames of a server that is connected.
+    pub(crate) fn diagnostics(&self, server: &str) -> Option<Diagnostics> {
+        let link = self.lock().get(server)?.link.as_ref()?.upgrade()?;
+        Some(link.diagnostics())
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<String, Start>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl fmt::Debug for Starts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Starts").field("servers", &self.lock().len()).finish()
     }
 }
 
@@ -57,10 +81,15 @@ struct TimedConnect {
 
 impl Connect for TimedConnect {
     fn connect(&self) -> BoxFuture<'_, Result<Link, ConnectError>> {
-        let mut starts = self.starts.0.lock().unwrap_or_else(PoisonError::into_inner);
-        starts.insert(self.server.clone(), Instant::now());
-        drop(starts);
-        self.inner.connect()
+        let start = Start { at: Instant::now(), link: None };
+        self.starts.lock().insert(self.server.clone(), start);
+        Box::pin(async {
+            let link = self.inner.connect().await?;
+            if let Some(start) = self.starts.lock().get_mut(&self.server) {
+                start.link = Some(Arc::downgrade(&link.outlet));
+            }
+            Ok(link)
+        })
     }
 
     fn locality(&self) -> Locality {

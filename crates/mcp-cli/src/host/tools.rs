@@ -165,8 +165,15 @@ pub(crate) fn unreachable(app: &App, bridge: &Bridge, server: &str) -> Option<Pr
         return None;
     }
     if status.state.needs_login() {
+        let next = bridge.explain(server).map(|explained| explained.next_step);
         let problem = Problem::new(Exit::NeedsLogin, format!("{server} requires a login"));
-        return Some(problem.hint(app.config.login_hint(server)));
+        // A server without a login names the header or variable to set.
+        return Some(
+            match next.filter(|next| next.starts_with("set ") && app.config.spec().is_none()) {
+                Some(next) => problem.hint(next),
+                None => problem.hint(app.config.login_hint(server)),
+            },
+        );
     }
     let reason = match server_state::reason(bridge, &status) {
         Some(reason) => reason,

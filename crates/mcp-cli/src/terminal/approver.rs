@@ -75,16 +75,23 @@ impl Terminal {
     }
 
     pub(crate) fn approver(self: &Arc<Self>) -> Arc<dyn Approver> {
-        Arc::new(User { terminal: self.clone(), server: None })
+        Arc::new(User { terminal: self.clone(), server: None, is_trusted: true })
     }
 
+    /// Returns a handler for a bridge, which withholds capabilities from servers that are not trusted.
     pub(crate) fn handler(self: &Arc<Self>) -> Arc<dyn Handler> {
-        Arc::new(User { terminal: self.clone(), server: None })
+        self.handler_for(None)
     }
 
     /// Returns a handler that names `server` in its questions.
     pub(crate) fn handler_for(self: &Arc<Self>, server: Option<&str>) -> Arc<dyn Handler> {
-        Arc::new(User { terminal: self.clone(), server: server.map(str::to_owned) })
+        let server = server.map(str::to_owned);
+        Arc::new(User { terminal: self.clone(), server, is_trusted: true })
+    }
+
+    /// Returns a handler for a connection without a bridge, which withholds the same capabilities as a bridge.
+    pub(crate) fn direct_handler(self: &Arc<Self>, is_trusted: bool) -> Arc<dyn Handler> {
+        Arc::new(User { terminal: self.clone(), server: None, is_trusted })
     }
 
     /// Sets the progress bar of the current call, which is hidden during questions.
@@ -150,10 +157,10 @@ impl Terminal {
         }
         let _turn = self.turn.lock().await;
         self.make_way();
-        let head = format!("\n{who} asks: {}\nanswer it? [Y/n] ", indented(&request.message));
+        let head = format!("\n{who} asks: {}\nanswer it? [y/N] ", indented(&request.message));
         match input::line(head).await.as_deref().map(str::trim) {
             None => return ElicitResult::cancel(),
-            Some("" | "y" | "Y" | "yes") => {}
+            Some("y" | "Y" | "yes") => {}
             Some(_) => return ElicitResult::decline(),
         }
         let mut content = serde_json::Map::new();
@@ -197,6 +204,8 @@ struct User {
     terminal: Arc<Terminal>,
     /// The server that asks.
     server: Option<String>,
+    /// Whether capabilities are declared that only trusted servers get.
+    is_trusted: bool,
 }
 
 impl Approver for User {
@@ -223,11 +232,15 @@ impl Approver for User {
 
 impl Handler for User {
     fn capabilities(&self) -> ClientCapabilities {
-        // The same for every command, with or without a terminal: some servers offer other tools to clients without
-        // elicitation, and the catalogue is shared by all commands. Without a terminal, elicitations are declined.
+        // The same for every command, with or without a terminal, and for the gateway: some servers offer other tools to
+        // clients that lack a capability, and the catalogue is shared. Without a terminal, elicitations are declined;
+        // only the gateway can pass on requests for sampling and roots, so they are refused here.
         let mut offered = ClientCapabilities::default();
         offered.elicitation_form = true;
         offered.elicitation_url = true;
+        offered.sampling = self.is_trusted;
+        offered.sampling_tools = self.is_trusted;
+        offered.roots = self.is_trusted;
         offered
     }
 

@@ -79,10 +79,14 @@ fn names_error(line: &str) -> bool {
     !is_pointer && words.iter().any(|word| line.contains(word))
 }
 
-/// Suggests what the user can do.
-pub(crate) fn next_step(status: &ServerStatus, explained: &Explanation) -> String {
+/// Suggests what the user can do about a server whose entry is at `place`, a file and position.
+pub(crate) fn next_step(status: &ServerStatus, explained: &Explanation, place: &str) -> String {
     let name = &status.name;
     match status.state {
+        // A server without a login names the header or variable to set.
+        ServerState::NeedsLogin if explained.next_step.starts_with("set ") => {
+            explained.next_step.clone()
+        }
         ServerState::NeedsLogin => format!("mcp login {name}"),
         state if state.next_try().is_some() => {
             format!("check that it runs and is reachable; `mcp logs {name}` shows its output")
@@ -90,10 +94,12 @@ pub(crate) fn next_step(status: &ServerStatus, explained: &Explanation) -> Strin
         ServerState::Failed { .. }
             if explained.evidence.iter().any(|line| line.starts_with(SEARCHED_FOLDERS)) =>
         {
-            "install the program, or set its full path in the entry above".into()
+            format!("install the program, or set its full path in {place}")
         }
         ServerState::Failed { .. } => {
-            format!("fix the entry above (`mcp add --replace {name} …`), then `mcp connect {name}`")
+            format!(
+                "fix its entry in {place} (`mcp add --replace {name} …`), then `mcp connect {name}`"
+            )
         }
         _ => explained.next_step.clone(),
     }

@@ -218,6 +218,49 @@ fn import_skips_project_servers_unless_asked_for() {
     assert_eq!((&evil["scope"], &evil["trusted"]), (&json!("local"), &json!(false)));
 }
 
+/// A file that is named is judged by its place: a clone anywhere on the machine is a repository.
+#[test]
+fn file_of_a_repository_is_imported_in_full_view_and_without_trust() {
+    let machine = Machine::new();
+    let entry = |name: &str| {
+        json!({"mcpServers": {name: {"command": "bash", "args": ["-c", "TOKEN=1; id"],
+            "trust": true, "alwaysLoad": true, "env": {"A": "of-the-repository"}}}})
+        .to_string()
+    };
+    fs::create_dir_all(machine.home().join("clone/.git")).unwrap();
+    machine.write("clone/servers.json", &entry("cloned"));
+    machine.write("project/servers.json", &entry("here"));
+    std::os::unix::fs::symlink(
+        machine.home().join("clone/servers.json"),
+        machine.home().join("link.json"),
+    )
+    .unwrap();
+    machine.write("own.json", &entry("mine"));
+    for (file, name) in
+        [("../clone/servers.json", "cloned"), ("../link.json", "cloned"), ("servers.json", "here")]
+    {
+        let shown = machine.run(["import", file]);
+        for part in ["TOKEN=1; id", "of-the-repository"] {
+            assert!(shown.stdout.contains(part), "no `{part}` in {}", shown.stdout);
+        }
+        assert!(!shown.stderr.contains("will be trusted here"), "{}", shown.stderr);
+        assert_eq!(machine.run(["import", file, "--yes"]).code, 0);
+        let list = machine.run(["list", "--offline", "--json"]).json();
+        let added = list["servers"].as_array().unwrap().iter().find(|s| s["name"] == name);
+        let added = added.unwrap();
+        assert_eq!((&added["scope"], &added["trusted"]), (&json!("local"), &json!(false)));
+        let exported = machine.run(["get", name, "--export"]).stdout;
+        assert!(!exported.contains("alwaysLoad"), "{exported}");
+        machine.run(["remove", name]);
+    }
+    // The user's own file keeps its settings, and its values are not shown.
+    let shown = machine.run(["import", "../own.json", "--yes"]);
+    assert!(!shown.stdout.contains("of-the-repository"), "{}", shown.stdout);
+    let list = machine.run(["list", "--offline", "--json"]).json();
+    let own = &list["servers"][0];
+    assert_eq!((&own["scope"], &own["trusted"]), (&json!("user"), &json!(true)), "{list}");
+}
+
 #[test]
 fn approvals_inside_the_project_are_ignored() {
     let machine = project("docs", &json!({"command": "sh", "args": ["-c", "touch ../pwned"]}));

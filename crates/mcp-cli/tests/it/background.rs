@@ -186,7 +186,11 @@ fn server_with_a_changed_entry_or_variable_is_not_shared() {
     assert_eq!((hosted.count(), hosted.count()), ("call 1\n".into(), "call 2\n".into()));
     let mut other = hosted.0.command(["call", "counter/count", "-y"]);
     other.env("A", "another value");
-    assert_eq!(hosted.0.finish(other, "").stdout, "call 1\n", "the host has another value");
+    let other = hosted.0.finish(other, "");
+    assert_eq!(other.stdout, "call 1\n", "the host has another value");
+    let said = "counter is started for this command only; the background host refused it: its entry, or a variable \
+        in it, differs";
+    assert_eq!(other.stderr.matches(said).count(), 1, "{}", other.stderr);
     assert_eq!(hosted.count(), "call 3\n");
 }
 
@@ -231,7 +235,7 @@ fn questions_are_asked_on_the_callers_terminal() {
     session.expect("run it?");
     session.type_in("y\n");
     session.expect("demo asks: Which pizza shall it be?");
-    session.type_in("\n");
+    session.type_in("y\n");
     session.expect("Kind (");
     session.type_in("funghi\n");
     session.expect("How many");
@@ -249,6 +253,44 @@ fn server_failure_is_explained_as_without_a_host() {
     let explained = hosted.0.run(["explain", "broken"]);
     assert!(explained.stdout.contains("cannot open the database"), "{}", explained.stdout);
     assert!(explained.stdout.contains("exit status 3"), "{}", explained.stdout);
+}
+
+/// The tool repeats the secret, which has no shape by which it could be recognised.
+#[test]
+fn kept_messages_have_no_secrets_of_the_entry() {
+    const SECRET: &str = "tiger \\ lily";
+    const TELLER: &str = r#"
+while IFS= read -r line; do
+  id=$(printf %s "$line" | sed -n 's/.*"id":\([0-9]*\).*/\1/p')
+  say() { printf '{"jsonrpc":"2.0","id":%s,%s}\n' "$id" "$1"; }
+  case "$line" in
+    *'"method":"initialize"'*) say '"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"t","version":"1"}}' ;;
+    *'"method":"tools/list"'*) say '"result":{"tools":[{"name":"tell","inputSchema":{"type":"object"}},{"name":"fail","inputSchema":{"type":"object"}}]}' ;;
+    *'"name":"fail"'*) say '"error":{"code":-32000,"message":"no access with tiger \\ lily"}' ;;
+    *'"method":"tools/call"'*) printf '%s\n' "word $WORD" >&2; say '"result":{"content":[{"type":"text","text":"it is tiger \\ lily"}]}' ;;
+    *'"method":"notifications/'*) ;;
+    *) say '"error":{"code":-32601,"message":"unknown method"}' ;;
+  esac
+done
+"#;
+    let hosted = Hosted(Machine::new());
+    let word = format!("WORD={SECRET}");
+    let add = ["add", "-s", "user", "--trust", "-e", &word, "teller", "--", "sh", "-c", TELLER];
+    assert_eq!(hosted.0.run(add).code, 0);
+    hosted.up();
+    let told = hosted.0.run(["call", "teller/tell", "-y"]);
+    assert!(told.stdout.contains(SECRET), "{}{}", told.stdout, told.stderr);
+    hosted.0.run(["call", "teller/fail", "-y"]);
+    for args in [
+        &["logs", "teller", "--payload"][..],
+        &["logs", "teller", "--payload", "--json"],
+        &["status"],
+    ] {
+        let kept = hosted.0.run(args);
+        let text = format!("{}{}", kept.stdout, kept.stderr);
+        assert!(text.contains("[redacted]"), "{args:?}: {text}");
+        assert!(!text.contains("tiger"), "{args:?}: {text}");
+    }
 }
 
 #[test]

@@ -250,7 +250,7 @@ fn rejected_server_can_be_approved_later() {
     let machine = Machine::new();
     machine.write("project/.mcp.json", &servers());
     assert_eq!(machine.run(["approve", "demo", "--reject"]).code, 0);
-    assert_snapshot!(machine.run(["approve"]).stdout, @"nothing approved");
+    assert_snapshot!(machine.run(["approve"]).stdout, @"no entries of this project wait for an answer");
     assert_snapshot!(machine.run(["approve", "demo", "-y"]).stdout, @"approved: demo");
     assert_eq!(machine.run(["call", "demo/weekday", "date=2020-01-01", "-y"]).code, 0);
 }

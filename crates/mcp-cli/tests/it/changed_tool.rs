@@ -4,7 +4,7 @@ use std::fs;
 
 use serde_json::{Map, Value, json};
 
-use crate::{scripted::Scripted, support::Machine, terminal::Session};
+use crate::{scripted::Scripted, support::Machine, terminal::Session, wire::Gateway};
 
 fn tool(description: &str, properties: &Value) -> Value {
     json!([{"name": "ping", "description": description, "annotations": {"destructiveHint": false},
@@ -68,6 +68,33 @@ fn additions_are_shown_first_and_a_truncated_change_offers_no_always() {
     assert!(change.contains("private_key"), "{screen}");
     assert!(screen.contains("too long to show"), "{screen}");
     assert!(!screen.contains("[a]lways"), "{screen}");
+}
+
+/// A client of the gateway shows one text, which must say that it is not the whole change.
+#[test]
+fn gateway_says_that_a_change_is_not_shown_completely() {
+    for (count, is_cut) in [(400, true), (20, true), (2, false)] {
+        let machine = Machine::new();
+        let many: Map<String, Value> = (0..count)
+            .map(|n| (format!("p{n}"), json!({"type": "string", "description": "x".repeat(200)})))
+            .collect();
+        let server = approved(&machine, &tool("Pings", &json!({})));
+        let _ = server.tools(&tool("Pings", &Value::Object(many)));
+        let form = json!({"elicitation": {"form": {}}});
+        let mut gateway = Gateway::start(&machine, &["--mode", "all"], &form);
+        let call = gateway.begin("tools/call", &json!({"name": "mcp__db__ping", "arguments": {}}));
+        let question = gateway.hear_until(|message| message["method"] == "elicitation/create");
+        let text = question["params"]["message"].as_str().unwrap();
+        assert!(text.contains("Changed since it was approved"), "{text}");
+        assert_eq!(text.contains("(too long to be shown completely)"), is_cut, "{count}: {text}");
+        let schema = question["params"]["requestedSchema"].to_string();
+        assert!(!schema.contains("lways"), "the answer is for this call only: {schema}");
+        gateway.send(
+            &json!({"jsonrpc": "2.0", "id": question["id"], "result": {"action": "decline"}}),
+        );
+        assert_eq!(gateway.answer(call)["result"]["isError"], true);
+        gateway.end();
+    }
 }
 
 #[test]

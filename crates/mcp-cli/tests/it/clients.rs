@@ -9,7 +9,7 @@ use mcp_skip::kit;
 use serde_json::{Value, json};
 
 use crate::{
-    support::{MCP, Machine},
+    support::{MCP, Machine, has_python},
     wire::Gateway,
 };
 
@@ -49,17 +49,20 @@ fn python_client_uses_both_modes() {
 }
 
 /// Returns a machine with a server that returns a result with an output schema, longer than the limit for models.
-fn with_long_result() -> Machine {
+fn with_long_result() -> Option<Machine> {
+    if !has_python() {
+        return None;
+    }
     let machine = Machine::new();
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/clients/long_result.py");
     let added = machine.run(["add", "-s", "user", "files", "--", "python3", script]);
     assert_eq!(added.code, 0, "{}", added.stderr);
-    machine
+    Some(machine)
 }
 
 #[test]
 fn long_result_with_an_output_schema_is_not_truncated() {
-    let machine = with_long_result();
+    let Some(machine) = with_long_result() else { return };
     let mut gateway = Gateway::start(&machine, &["--trust-host", "--mode", "all"], &json!({}));
     let result = gateway.call("mcp__files__read", &json!({}));
     let content = result["content"].as_array().unwrap();
@@ -69,17 +72,27 @@ fn long_result_with_an_output_schema_is_not_truncated() {
     gateway.end();
 }
 
-#[test]
-fn python_client_accepts_a_long_result_with_an_output_schema() {
-    let Some(kit) = kit("MCP_PYREF") else { return };
-    let machine = with_long_result();
-    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/clients/long_client.py");
+/// Runs a Python client that prints the number of content parts, and the lengths of the text and of its copy.
+fn play_long_result(kit: &std::path::Path, script: &str) {
+    let Some(machine) = with_long_result() else { return };
     let mut command = Command::new(kit.join("python"));
-    command.arg(script);
+    command.arg(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/clients/").to_owned() + script);
     machine.set_up(&mut command);
     command.args([MCP, "serve", "--trust-host", "--mode", "all"]);
     let ran = machine.finish(command, "");
     assert_eq!((ran.code, ran.stdout.trim()), (0, "1 2125000 2125000"), "{}", ran.stderr);
+}
+
+#[test]
+fn python_client_accepts_a_long_result_with_an_output_schema() {
+    let Some(kit) = kit("MCP_PYREF") else { return };
+    play_long_result(&kit, "long_client.py");
+}
+
+#[test]
+fn fastmcp_accepts_a_long_result_with_an_output_schema() {
+    let Some(kit) = kit("MCP_PYFAST") else { return };
+    play_long_result(&kit, "long_fastmcp.py");
 }
 
 #[test]

@@ -80,6 +80,12 @@ fn images_are_written_to_files() {
     let many = machine.run(["call", "s/shot", "-o", "out/"]);
     assert_eq!(many.stdout, "out/shot-1.png\nout/shot-2.txt\nout/shot-3.png\n");
     assert_eq!(fs::read(machine.project().join("out/shot-3.png")).unwrap(), bytes);
+    let failed = json!({"content": [{"type": "text", "text": "no screen"}], "isError": true});
+    server.result("tools/call", &failed);
+    let error = machine.run(["call", "s/shot", "-o", "error.png"]);
+    assert_eq!(error.code, 1, "{}{}", error.stdout, error.stderr);
+    assert!(format!("{}{}", error.stdout, error.stderr).contains("no screen"));
+    assert!(!machine.project().join("error.png").exists(), "an error is not the result");
     server.result("tools/call", &json!({"content": []}));
     let nothing = machine.run(["call", "s/shot"]);
     assert_eq!((nothing.code, nothing.stderr.as_str()), (0, "the tool returned nothing\n"));
@@ -107,6 +113,15 @@ fn entries_are_exported_and_files_imported() {
     assert_eq!(value["mcpServers"]["demo"]["args"][0], "demo");
     let toml = machine.run(["get", "demo", "--export", "--format", "codex"]);
     assert!(toml.stdout.contains("[mcp_servers.demo]"), "{}", toml.stdout);
+    assert!(!toml.stderr.contains("does not support"), "{}", toml.stderr);
+    // A field that the other format lacks is named, and the rest is exported.
+    machine.run(["trust", "demo"]);
+    let cursor = machine.run(["get", "demo", "--export", "--format", "cursor"]);
+    assert_eq!(cursor.code, 0, "{}", cursor.stderr);
+    assert!(cursor.stdout.contains("\"demo\"") && !cursor.stdout.contains("trust"));
+    assert_eq!(cursor.stderr, "note: cursor does not support trust\n");
+    let json = machine.run(["get", "demo", "--export", "--format", "cursor", "--json"]).json();
+    assert_eq!(json["lost"], json!(["trust"]), "{json}");
     let entry = json!({"mcpServers": {"other": {"command": "server"}}});
     machine.write("elsewhere.json", &entry.to_string());
     let file = machine.home().join("elsewhere.json");
@@ -174,9 +189,9 @@ fn names_are_completed_without_starting_a_server() {
     assert_eq!(names(&["get"]), "demo\n");
     assert!(names(&["prompt"]).contains("demo/haiku"));
     for (shell, part) in [
-        ("bash", "complete -F _mcp_names"),
-        ("zsh", "compdef _mcp_names mcp"),
-        ("fish", "mcp names --"),
+        ("bash", "complete -F _mcp_names -o bashdefault -o default mcp mcph"),
+        ("zsh", "compdef _mcp_names mcp mcph"),
+        ("fish", "complete -c mcph -w mcp"),
     ] {
         assert!(machine.run(["completions", shell]).stdout.contains(part), "{shell}");
     }
@@ -190,6 +205,14 @@ fn names_are_completed_without_starting_a_server() {
     );
     let mut bash = std::process::Command::new("bash");
     machine.set_up(&mut bash);
+    let output = bash.args(["-c", &line]).output().unwrap();
+    assert!(String::from_utf8_lossy(&output.stdout).contains("demo"), "{output:?}");
+    // The same for the other name of the program, while another `mcp` comes first on PATH.
+    let mut bash = std::process::Command::new("bash");
+    machine.set_up(&mut bash);
+    let line = line
+        .replace("mcp get d", "mcph get d")
+        .replace("_mcp_names mcp", "mcp() { :; }; _mcp_names mcph");
     let output = bash.args(["-c", &line]).output().unwrap();
     assert!(String::from_utf8_lossy(&output.stdout).contains("demo"), "{output:?}");
 }

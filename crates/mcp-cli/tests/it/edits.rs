@@ -175,7 +175,10 @@ fn install_adds_one_entry_and_keeps_the_rest() {
     +       "args": ["serve", "--names", "server"]
     +     }
     "#);
-    assert_snapshot!(dry.stderr, @"nothing was written; `--yes` writes it");
+    assert_snapshot!(dry.stderr, @r"
+    note: cursor will have no tools yet: no servers are configured: add one with `mcp add NAME -- COMMAND`, or run `mcp import`
+    nothing was written; `--yes` writes it
+    ");
     assert_eq!(machine.read(".cursor/mcp.json"), before);
     assert_eq!(machine.run(["install", "--client", "cursor", "--mode", "search", "--yes"]).code, 0);
     assert_snapshot!(machine.filtered(&machine.read(".cursor/mcp.json")), @r#"

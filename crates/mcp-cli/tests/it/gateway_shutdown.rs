@@ -5,22 +5,28 @@ use std::time::Duration;
 use nix::sys::signal::Signal;
 use serde_json::json;
 
-use crate::{support::Machine, wire::Gateway};
+use crate::{
+    support::{Machine, has_python},
+    wire::Gateway,
+};
 
-/// Two seconds, with a margin for slow machines.
-const LIMIT: Duration = Duration::from_secs(3);
+/// The promise of the documentation: one second for calls in flight, and the rest for servers to stop.
+const LIMIT: Duration = Duration::from_secs(2);
 
-fn machine() -> Machine {
+fn machine() -> Option<Machine> {
+    if !has_python() {
+        return None;
+    }
     let machine = Machine::new();
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/hostile.py");
     let added = machine.run(["add", "-s", "user", "hostile", "--", "python3", script]);
     assert_eq!(added.code, 0, "{}", added.stderr);
-    machine
+    Some(machine)
 }
 
 #[test]
 fn gateway_stops_within_two_seconds_with_a_hostile_server() {
-    let machine = machine();
+    let Some(machine) = machine() else { return };
     for (tool, signal) in
         [("bomb", Signal::SIGTERM), ("hang", Signal::SIGTERM), ("hang", Signal::SIGINT)]
     {

@@ -127,6 +127,31 @@ fn status_shows_a_gateway_that_does_not_share() {
 }
 
 #[test]
+fn logs_of_a_gateways_server_are_shown_without_starting_another() {
+    let machine = Machine::new();
+    let tool = json!({"name": "break", "inputSchema": {"type": "object"}});
+    let token = format!("TOKEN={SECRET}");
+    let server = Scripted::add(&machine, "s", &["--trust", "-e", &token]).tools(&json!([tool]));
+    server.text("stderr", &format!("began with {SECRET}\n"));
+    let mut gateway = Gateway::start(&machine, &["--trust-host"], &json!({}));
+    gateway.call("mcp__s__break", &json!({}));
+    // Another process would say this.
+    server.text("stderr", "another process\n");
+    let logs = machine.run(["logs", "s"]);
+    assert!(logs.stdout.contains("began with [redacted]"), "{}{}", logs.stdout, logs.stderr);
+    assert!(logs.stdout.contains("tools/call") && !logs.stdout.contains("another process"));
+    let payload = machine.run(["logs", "s", "--payload"]);
+    assert!(payload.stderr.contains("keeps no payloads"), "{}", payload.stderr);
+    // A gateway for other files has another server of this name.
+    machine.write("other.json", r#"{"mcpServers":{"s":{"command":"sh","args":["-c","exit 3"]}}}"#);
+    let other = machine.run(["logs", "s", "--config", "../other.json", "--timeout", "20"]);
+    assert!(!other.stdout.contains("began with"), "{}", other.stdout);
+    gateway.end();
+    let own = machine.run(["logs", "s"]);
+    assert!(own.stdout.contains("another process"), "{}", own.stdout);
+}
+
+#[test]
 fn status_socket_of_a_gateway_does_nothing_else() {
     let machine = Machine::with_demo();
     let mut gateway = Gateway::start(&machine, &[], &json!({}));

@@ -1,8 +1,10 @@
 //! Control characters of a hostile server in the output of every command, on a pipe and on a terminal.
 
+use std::{process::Stdio, time::Duration};
+
 use serde_json::{Value, json};
 
-use crate::{scripted::Scripted, support::Machine};
+use crate::{scripted::Scripted, support::Machine, wire::lines};
 
 /// A window title, a cleared screen, a C1 sequence, reversed text, two line separators, a soft hyphen, a tag, a
 /// carriage return, and a line feed followed by a line that imitates ours.
@@ -96,9 +98,31 @@ fn machine() -> Machine {
     machine
 }
 
-/// Every command that shows text of a server.
+/// Commands that print nothing but the program's own text.
+const OWN_TEXT: &[&str] = &["completions", "demo", "man"];
+
+/// Commands that run until they are interrupted. They have a test of their own.
+const ENDLESS: &[&str] = &["watch"];
+
+/// Every other command, in the forms that show text of a server or of a file.
 const COMMANDS: &[&str] = &[
     "list --connect",
+    "ping h",
+    "ping dead",
+    "subscribe h x://1",
+    "subscribe e x://e",
+    "connect h",
+    "connect dead",
+    "disconnect h",
+    "generate types h",
+    "generate types dead",
+    "login h",
+    "logout h",
+    "secret list",
+    "secret remove h",
+    "install --client cursor --deny",
+    "install --client cursor --print",
+    "serve --no-log",
     "tools",
     "tools h",
     "tools h/strict",
@@ -138,6 +162,18 @@ const COMMANDS: &[&str] = &[
     "approve --deny",
     "import",
     "auth status",
+    "up --idle 60",
+    "connect h",
+    "logs h --payload",
+    "status",
+    "down",
+    // These change what the others show, so they come last.
+    "add extra -- false",
+    "add-json h {}",
+    "enable h",
+    "trust waits",
+    "disable waits",
+    "remove extra",
 ];
 
 fn words(line: &str) -> Vec<&str> {
@@ -162,6 +198,36 @@ fn no_command_prints_a_servers_control_characters() {
     }
     let times = seen.matches("]0;PWN").count();
     assert!(times > 50, "the text was shown {times} times");
+}
+
+#[test]
+fn every_command_is_tested() {
+    let first = |line: &&str| line.split(' ').next().unwrap().to_owned();
+    let tested: Vec<String> = [COMMANDS, OWN_TEXT, ENDLESS].concat().iter().map(first).collect();
+    for name in Machine::new().commands() {
+        assert!(tested.contains(&name), "`mcp {name}` is missing from the lists of this file");
+    }
+}
+
+#[test]
+fn events_of_a_server_have_no_control_characters() {
+    let machine = machine();
+    for args in [&["watch"][..], &["watch", "--json"]] {
+        let mut command = machine.command(args);
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+        let said = lines(child.stdout.take().unwrap());
+        let mut text = String::new();
+        // The failure of `dead` has the server's text.
+        while !text.contains("server.error") {
+            let line = said.recv_timeout(Duration::from_secs(60)).unwrap();
+            text.push_str(&line);
+            text.push('\n');
+        }
+        let pid = nix::unistd::Pid::from_raw(child.id().try_into().unwrap());
+        nix::sys::signal::kill(pid, nix::sys::signal::Signal::SIGINT).unwrap();
+        assert_eq!(child.wait().unwrap().code(), Some(0));
+        assert!(mcp_safe::text::is_visible(&text), "{text:?}");
+    }
 }
 
 #[test]
@@ -217,7 +283,8 @@ mod at_a_terminal {
     #[test]
     fn terminal_output_contains_no_escape_sequences_of_a_server() {
         let machine = machine();
-        for line in COMMANDS {
+        // The gateway waits for its client, which is not a terminal.
+        for line in COMMANDS.iter().filter(|line| !line.starts_with("serve")) {
             for json in [false, true] {
                 let mut words = words(line);
                 words.extend(json.then_some("--json"));
@@ -250,10 +317,10 @@ mod at_a_terminal {
         let mut session = Session::start(&machine, &["call", "asker/t"], &[]);
         let mut screen = session.until("run it?");
         session.type_in("y\n");
-        screen += &session.until("answer it? [Y/n] ");
+        screen += &session.until("answer it? [y/N] ");
         assert!(screen.contains("asker asks: "), "{screen}");
         assert!(!screen.contains("\nerror: no"), "{screen:?}");
-        session.type_in("\n");
+        session.type_in("y\n");
         screen += &session.until("]: ");
         session.type_in("\n");
         screen += &session.until("(credential, not shown) Password [leave out]: ");

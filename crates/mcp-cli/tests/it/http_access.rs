@@ -84,6 +84,53 @@ fn token_is_generated_stored_and_printed_once() {
 }
 
 #[test]
+fn stored_secret_is_sent_in_a_header() {
+    let server = Machine::with_demo();
+    let front = Front::start(&server, &["--trust-host", "--mode", "all"]);
+    let token = server.read(".local/state/mcp/gateway-token");
+    let machine = Machine::new();
+    for (name, header) in [
+        ("docs", "Authorization: Bearer ${secret:docs}"),
+        ("other", "Authorization: Bearer ${OTHER_TOKEN}"),
+    ] {
+        let args = ["add", "-s", "user", "--trust", name, &front.url, "-H", header];
+        assert_eq!(machine.run(args).code, 0);
+    }
+    let store = |secret: &str| {
+        let set = machine.finish(machine.command(["secret", "set", "docs"]), secret);
+        assert_eq!(set.code, 0, "{}", set.stderr);
+    };
+    let run = |args: &[&str], variable: &str| {
+        let mut command = machine.command(args);
+        command.env("OTHER_TOKEN", variable);
+        machine.finish(command, "")
+    };
+    let call = |name: &str, variable: &str| {
+        run(&["call", &format!("{name}/mcp__demo__weekday"), "date=2020-01-01", "-y"], variable)
+    };
+    let missing = call("docs", "");
+    assert_eq!(missing.code, 5, "{}", missing.stderr);
+    assert!(missing.stderr.contains("`mcp secret set docs`"), "{}", missing.stderr);
+    let wrong = "0123456789abcdef-wrong";
+    store(wrong);
+    for name in ["docs", "other"] {
+        assert_eq!(call(name, wrong).code, 6, "{name}");
+        let explained = run(&["explain", name, "--json"], wrong).json();
+        let next = explained["nextStep"].as_str().unwrap();
+        let expected = if name == "docs" { "Authorization" } else { "the variable OTHER_TOKEN" };
+        assert!(next.starts_with("set ") && next.contains(expected), "{name}: {explained}");
+    }
+    // A changed value is tried at once.
+    store(&token);
+    for name in ["docs", "other"] {
+        let ran = call(name, &token);
+        assert_eq!(ran.stdout, "2020-01-01 is a Wednesday\n", "{name}: {}", ran.stderr);
+    }
+    let kept = machine.read(".config/mcp/mcp.json");
+    assert!(!kept.contains(&token), "the entry refers to the secret: {kept}");
+}
+
+#[test]
 fn installed_url_entry_has_the_token_and_its_preview_does_not() {
     let machine = Machine::with_demo();
     let front = Front::start(&machine, &["--trust-host"]);
@@ -103,6 +150,38 @@ fn installed_url_entry_has_the_token_and_its_preview_does_not() {
     assert_eq!(ran.stdout, "2020-01-01 is a Wednesday\n", "{}", ran.stderr);
     let imported = machine.run(["import", "--json"]).json();
     assert_eq!(imported["new"], 0, "the gateway is not offered to itself: {imported}");
+}
+
+#[test]
+fn token_of_this_machine_is_not_written_for_other_hosts() {
+    let machine = Machine::new();
+    let token = || std::fs::read_to_string(machine.home().join(".local/state/mcp/gateway-token"));
+    let install = |args: &[&str]| {
+        let mut command = machine.command(["install", "--client", "cursor", "--timeout", "5"]);
+        command.args(args).arg("--yes");
+        machine.finish(command, "")
+    };
+    let entry = || machine.read(".cursor/mcp.json");
+    // Nothing listens there: the test of the entry fails, after it was written.
+    let (clear, safe) = ("http://gw.invalid/mcp", "https://gw.invalid/mcp");
+    for url in [clear, safe] {
+        let ran = install(&["--url", url]);
+        assert!(entry().contains(url) && !entry().contains("Authorization"), "{}", entry());
+        assert!(ran.stderr.contains("the entry has no token"), "{}", ran.stderr);
+    }
+    assert!(token().is_err(), "none was needed");
+    let asked = install(&["--url", clear, "--send-token"]);
+    assert!(asked.stderr.contains("unencrypted"), "{}", asked.stderr);
+    let token = token().unwrap();
+    assert!(entry().contains(&token), "{}", entry());
+    let encrypted = install(&["--url", safe, "--send-token"]);
+    assert!(!encrypted.stderr.contains("unencrypted"), "{}", encrypted.stderr);
+    let own = install(&["--url", "http://localhost:1/mcp"]);
+    assert!(entry().contains(&token), "{}", entry());
+    assert!(!own.stderr.contains("project"), "{}", own.stderr);
+    let shared = install(&["-s", "project", "--http", "127.0.0.1:1"]);
+    assert!(machine.read("project/.cursor/mcp.json").contains(&token));
+    assert!(shared.stderr.contains("keep it out of version control"), "{}", shared.stderr);
 }
 
 #[test]

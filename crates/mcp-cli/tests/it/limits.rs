@@ -49,6 +49,56 @@ fn machine() -> Machine {
 const CALLS: [&[&str]; 2] = [&["call", "bomb/in", "p=s", "-y"], &["call", "bomb/out", "-y"]];
 const FLOODS: [&str; 4] = ["messages", "noise", "stderr", "mute"];
 
+/// Commands that contact the server named last.
+const CONTACTING: [&[&str]; 7] = [
+    &["get"],
+    &["resources"],
+    &["prompts"],
+    &["ping"],
+    &["connect"],
+    &["validate"],
+    &["generate", "types"],
+];
+/// Commands that contact every server, or name one with further arguments.
+const WITHOUT_SERVER: [&[&str]; 10] = [
+    &["list", "--connect"],
+    &["search", "x"],
+    &["stats"],
+    &["validate"],
+    &["doctor"],
+    &["subscribe", "mute", "x:y"],
+    // A flood is recorded completely, and redacted after the time limit.
+    &["record", "mute", "-o", "tape"],
+    &["read", "mute", "x:y"],
+    &["prompt", "mute/p"],
+    &["install", "--client", "cursor", "--yes"],
+];
+/// Commands that contact no configured server.
+const NO_CONTACT: &[&str] = &[
+    "add",
+    "add-json",
+    "approve",
+    "auth",
+    "completions",
+    "demo",
+    "disable",
+    "disconnect",
+    "down",
+    "enable",
+    "import",
+    "login",
+    "logout",
+    "man",
+    "remove",
+    "replay",
+    "secret",
+    "status",
+    "trust",
+    "up",
+];
+/// Commands that run until a signal. `gateway_shutdown.rs` has those of `serve`.
+const ENDLESS: &[&str] = &["serve", "watch"];
+
 #[test]
 fn timeout_ends_every_command() {
     let machine = machine();
@@ -56,10 +106,18 @@ fn timeout_ends_every_command() {
     for server in FLOODS {
         commands.extend([vec!["tools", server], vec!["logs", server]]);
     }
-    for command in ["get", "resources", "prompts"] {
-        commands.push(vec![command, "messages"]);
+    for server in ["messages", "mute"] {
+        for command in CONTACTING {
+            commands.push(command.iter().copied().chain([server]).collect());
+        }
     }
-    commands.extend([vec!["list", "--connect"], vec!["search", "x"]]);
+    commands.extend(WITHOUT_SERVER.iter().map(|command| command.to_vec()));
+    for name in machine.commands() {
+        let is_known = commands.iter().any(|command| command[0] == name)
+            || NO_CONTACT.contains(&name.as_str())
+            || ENDLESS.contains(&name.as_str());
+        assert!(is_known, "`mcp {name}` is missing from the lists of this file");
+    }
     for mut command in commands {
         command.extend(["--timeout", "1"]);
         let begun = Instant::now();
@@ -73,8 +131,9 @@ fn timeout_ends_every_command() {
 fn signal_ends_every_command() {
     let machine = machine();
     let commands = CALLS.iter().map(|call| call.to_vec());
-    let floods = FLOODS.iter().map(|server| vec!["tools", server]);
-    for command in commands.chain(floods) {
+    let floods = FLOODS.iter().flat_map(|server| [vec!["tools", server], vec!["watch", server]]);
+    let more = CONTACTING.iter().map(|command| command.iter().copied().chain(["mute"]).collect());
+    for command in commands.chain(floods).chain(more) {
         for signal in [Signal::SIGINT, Signal::SIGTERM] {
             let mut child = machine.command(&command).stderr(Stdio::piped()).spawn().unwrap();
             let pid = nix::unistd::Pid::from_raw(child.id().try_into().unwrap());

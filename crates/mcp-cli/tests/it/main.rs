@@ -10,6 +10,8 @@ mod auth_server;
 #[cfg(target_os = "linux")]
 mod background;
 mod bad_input;
+#[cfg(unix)]
+mod capabilities;
 #[cfg(target_os = "linux")]
 mod changed_tool;
 mod clients;
@@ -25,10 +27,14 @@ mod gateway_shutdown;
 #[cfg(target_os = "linux")]
 mod gateway_status;
 #[cfg(unix)]
+mod host_settings;
+#[cfg(unix)]
 mod hostile_text;
 mod http_access;
 #[cfg(target_os = "linux")]
 mod images;
+#[cfg(target_os = "linux")]
+mod install;
 mod installed_names;
 #[cfg(target_os = "linux")]
 mod limits;

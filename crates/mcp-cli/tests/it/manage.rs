@@ -121,6 +121,15 @@ fn failed_start_names_the_variables_that_were_not_passed() {
     let said = explain("fails");
     assert!(said.contains("not passed to it: SSH_AUTH_SOCK (`envPass`"), "{said}");
     assert!(!explain("named").contains("not passed"));
+    // A trusted server gets the session bus, and an untrusted one does not.
+    machine.run(["add", "-s", "user", "--trust", "trusted", "--", "sh", "-c", "exit 3"]);
+    let with_bus = |name: &str| {
+        let mut command = machine.command(["explain", name, "--json"]);
+        command.env("DBUS_SESSION_BUS_ADDRESS", "unix:path=/run/bus");
+        machine.finish(command, "").json()["notPassed"].clone()
+    };
+    let bus = serde_json::json!(["DBUS_SESSION_BUS_ADDRESS"]);
+    assert_eq!((with_bus("fails"), with_bus("trusted")), (bus, serde_json::json!([])));
 }
 
 #[test]

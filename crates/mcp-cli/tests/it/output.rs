@@ -117,7 +117,7 @@ fn explain_shows_the_file_and_the_state_of_a_server() {
     assert_snapshot!(machine.run(["explain", "demo"]).stdout, @r"
     `demo` is active
       runs  [mcp] demo --stdio
-      from  user scope, [home]/.config/mcp/mcp.json:3:5 (.mcp.json, /mcpServers/demo)
+      from  user scope, [home]/.config/mcp/mcp.json:3:5 (/mcpServers/demo)
     state: connected
     server: mcp demo 0.1.0
     protocol: 2026-07-28

@@ -8,6 +8,7 @@ use crate::{
     scripted::Scripted,
     support::{MCP, Machine},
     terminal::Session,
+    wire::Gateway,
 };
 
 /// Adds a server with one tool that returns this text twice: as text and as structured content.
@@ -118,11 +119,53 @@ fn record_accepts_server_and_tool_and_wraps_commands() {
 }
 
 #[test]
+fn recording_made_on_a_terminal_is_played_without_one() {
+    let machine = Machine::with_demo();
+    let date = "date=2020-01-01";
+    let args = ["record", "demo/weekday", "-o", "a.cassette", date, "-y"];
+    let mut session = Session::start(&machine, &args, &[]);
+    session.expect("2020-01-01 is a Wednesday");
+    session.expect("messages in ");
+    assert_eq!(session.end().0, 0);
+    let played = machine.run(["replay", "a.cassette", "weekday", date]);
+    assert_eq!(
+        (played.code, played.stdout.as_str()),
+        (0, "2020-01-01 is a Wednesday\n"),
+        "{}",
+        played.stderr
+    );
+}
+
+#[test]
+fn recordings_of_commands_and_gateways_are_played() {
+    let machine = Machine::with_demo();
+    let date = "date=2020-01-01";
+    // The tools are in the catalogue, which the recording must not depend on.
+    assert_eq!(machine.run(["tools", "demo"]).code, 0);
+    let call = ["record", "-o", "call.cassette", "--", "mcp", "call", "demo/weekday", date, "-y"];
+    assert_eq!(machine.run(call).code, 0);
+    let record = ["record", "-o", "gateway.cassette", "--", "mcp", "serve", "--trust-host"];
+    let mut gateway = Gateway::of(machine.command(record), &json!({}));
+    let result = gateway.call("mcp__demo__weekday", &json!({"date": "2020-01-01"}));
+    assert_eq!(result["content"][0]["text"], "2020-01-01 is a Wednesday", "{result}");
+    gateway.end();
+    for cassette in ["call.cassette", "gateway.cassette"] {
+        let played = machine.run(["replay", cassette, "weekday", date]);
+        assert_eq!(
+            (played.code, played.stdout.as_str()),
+            (0, "2020-01-01 is a Wednesday\n"),
+            "{cassette}: {}",
+            played.stderr
+        );
+    }
+}
+
+#[test]
 fn yes_does_not_fill_in_forms() {
     let machine = Machine::with_demo();
     let mut session = Session::start(&machine, &["call", "demo/order_pizza", "-y"], &[]);
     session.expect("demo asks: Which pizza shall it be?");
-    session.type_in("\n");
+    session.type_in("y\n");
     session.expect("Kind (");
     session.type_in("diavola\n");
     session.expect("How many");
@@ -147,7 +190,7 @@ fn form_field_formats_are_checked() {
     server.lines("answer", &[json!({"jsonrpc": "2.0", "id": "@CALL@", "result": done})]);
     let mut session = Session::start(&machine, &["call", "s/invite"], &[]);
     session.expect("answer it?");
-    session.type_in("\n");
+    session.type_in("y\n");
     session.expect("mail (an address such as ada@example.com): ");
     session.type_in("notanemail\n");
     session.expect("an address such as");

@@ -105,6 +105,20 @@ impl Machine {
         }
     }
 
+    /// Returns the names of all commands, as the program lists them.
+    pub(crate) fn commands(&self) -> Vec<String> {
+        let help = self.run(["--help"]).stdout;
+        let (_, list) = help.split_once("Commands:\n").unwrap();
+        let lines = list.lines().take_while(|line| !line.is_empty());
+        let names: Vec<String> = lines
+            .filter(|line| line.starts_with("  ") && !line.starts_with("   "))
+            .map(|line| line.split_whitespace().next().unwrap().to_owned())
+            .filter(|name| name != "help")
+            .collect();
+        assert!(names.len() > 30, "{names:?}");
+        names
+    }
+
     /// Starts a gateway at a free port, with additional arguments.
     pub(crate) fn listen(&self, args: &[&str]) -> Listening {
         let mut command = self.command(["serve", "--http", "127.0.0.1:0", "--no-token"]);
@@ -129,6 +143,16 @@ impl Ran {
     pub(crate) fn json(&self) -> Value {
         serde_json::from_str(&self.stdout).unwrap_or_else(|_| panic!("not JSON: {}", self.stdout))
     }
+}
+
+/// Whether there is a Python interpreter for a test's own server. Records a skip if there is none.
+pub(crate) fn has_python() -> bool {
+    let is_there =
+        Command::new("python3").arg("--version").output().is_ok_and(|ran| ran.status.success());
+    if !is_there {
+        mcp_skip::skip("python3 is not installed", "install `python3`");
+    }
+    is_there
 }
 
 /// Replaces `12 ms` and its padding with `N ms`.

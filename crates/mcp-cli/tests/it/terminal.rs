@@ -181,8 +181,8 @@ fn form_is_filled_in_line_by_line_and_invalid_values_are_asked_for_again() {
     machine.run(["add", "--trust", "-s", "user", "demo", "--", MCP, "demo", "--stdio"]);
     let mut session = Session::start(&machine, &["call", "demo/order_pizza"], &[]);
     session.expect("demo asks: Which pizza shall it be?");
-    session.expect("answer it? [Y/n]");
-    session.type_in("\n");
+    session.expect("answer it? [y/N]");
+    session.type_in("y\n");
     session.expect("Kind (margherita or funghi or diavola): ");
     session.type_in("hawaii\n");
     session.expect("one of margherita, funghi, diavola");
@@ -194,7 +194,8 @@ fn form_is_filled_in_line_by_line_and_invalid_values_are_asked_for_again() {
     assert_eq!(session.end().0, 0);
     let mut session = Session::start(&machine, &["call", "demo/order_pizza"], &[]);
     session.expect("answer it?");
-    session.type_in("n\n");
+    // The default is no, as for every question.
+    session.type_in("\n");
     session.expect("nothing was ordered");
     assert_eq!(session.end().0, 0);
 }
@@ -342,7 +343,7 @@ fn url_with_misleading_user_information_is_not_shown() {
 fn elicitation_can_be_interrupted() {
     let machine = machine_with_wire();
     let mut session = Session::start(&machine, &["call", "demo/order_pizza"], &[]);
-    session.expect("answer it? [Y/n]");
+    session.expect("answer it? [y/N]");
     session.type_in(CTRL_C);
     session.expect("stopping…");
     assert_eq!(session.end().0, 130);

@@ -2,7 +2,7 @@
 
 use std::{
     io::{BufRead, BufReader, Read, Write},
-    process::{Child, ChildStdin, Stdio},
+    process::{Child, ChildStdin, Command, Stdio},
     sync::mpsc::{self, Receiver},
     time::Duration,
 };
@@ -39,7 +39,13 @@ pub(crate) struct Gateway {
 impl Gateway {
     pub(crate) fn start(machine: &Machine, args: &[&str], capabilities: &Value) -> Self {
         let mut command = machine.command(["serve"]);
-        command.args(args).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command.args(args);
+        Self::of(command, capabilities)
+    }
+
+    /// Starts a command that runs a gateway.
+    pub(crate) fn of(mut command: Command, capabilities: &Value) -> Self {
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().unwrap();
         let (input, output) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
         let remarks = lines(child.stderr.take().unwrap());

@@ -7,6 +7,7 @@ use mcp_safe::text::escape;
 use super::resolution::{Candidate, Resolution, Rival, Verdict};
 use crate::{
     diagnostic::{Diagnostic, printable},
+    dialect::Dialect,
     model::{Precedence, Remote, ServerConfig, Template, Transport, edits, shown_args, shown_url},
     policy::Exclusivity,
 };
@@ -149,14 +150,19 @@ impl Explanation<'_> {
     }
 }
 
-/// The source of an entry: scope, file, position, dialect, pointer.
+/// The source of an entry: scope, file, position, dialect unless it is the common one, pointer.
 struct Source<'c>(&'c Candidate);
 
 impl fmt::Display for Source<'_> {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Candidate { entry, scope, .. } = self.0;
         let pointer = escape(&entry.place.pointer);
-        write!(out, "{scope} scope, {} ({}, {pointer})", entry.place, entry.dialect)
+        write!(out, "{scope} scope, {} (", entry.place)?;
+        // The title of the common dialect is the name of a file, which may be another one.
+        if entry.dialect != Dialect::McpJson {
+            write!(out, "{}, ", entry.dialect)?;
+        }
+        write!(out, "{pointer})")
     }
 }
 

@@ -51,11 +51,11 @@ fn active_server_explains_its_source_and_shadowed_entries() {
 `github` is active
   runs  http https://api.github.test/mcp?…
   from  user scope, ~/.claude.json:3:5 (Claude Code, /mcpServers/github)
-  not   project scope, /code/app/.mcp.json:3:5 (.mcp.json, /mcpServers/github)
+  not   project scope, /code/app/.mcp.json:3:5 (/mcpServers/github)
         it came with the project and waits for your approval
-  not   dynamic scope, session (.mcp.json, /mcpServers/github)
+  not   dynamic scope, session (/mcpServers/github)
         same name; the user scope outranks the dynamic scope
-  not   `gh`, cloud scope, connectors (.mcp.json, /mcpServers/gh)
+  not   `gh`, cloud scope, connectors (/mcpServers/gh)
         same server as `github` (https://api.github.test/mcp?…); the user scope outranks the cloud scope
 "
     );
@@ -68,7 +68,7 @@ fn unapproved_server_explains_that_it_needs_approval() {
         "\
 `build` is not used: it came with the project and waits for your approval
   runs  make serve ${PORT}  (sets KEY)
-  from  project scope, /code/app/.mcp.json:4:5 (.mcp.json, /mcpServers/build)
+  from  project scope, /code/app/.mcp.json:4:5 (/mcpServers/build)
 "
     );
 }
@@ -80,7 +80,7 @@ fn duplicate_explains_which_server_it_duplicates() {
         "\
 `gh` is not used: same server as `github` (https://api.github.test/mcp?…); the user scope outranks the cloud scope
   runs  http https://API.github.test/mcp/?…
-  from  cloud scope, connectors (.mcp.json, /mcpServers/gh)
+  from  cloud scope, connectors (/mcpServers/gh)
 "
     );
 }
@@ -115,7 +115,7 @@ fn server_removed_by_policy_explains_the_rule() {
         "\
 `wiki` is not used: an enterprise document is present, which excludes cloud servers
   runs  w
-  from  cloud scope, connectors (.mcp.json, /mcpServers/wiki)
+  from  cloud scope, connectors (/mcpServers/wiki)
 "
     );
     assert_eq!(
@@ -123,8 +123,8 @@ fn server_removed_by_policy_explains_the_rule() {
         "\
 `github` is active
   runs  http https://other.test/mcp
-  from  dynamic scope, session (.mcp.json, /mcpServers/github)
-  not   project scope, /code/app/.mcp.json:3:5 (.mcp.json, /mcpServers/github)
+  from  dynamic scope, session (/mcpServers/github)
+  not   project scope, /code/app/.mcp.json:3:5 (/mcpServers/github)
         it came with the project and waits for your approval
   not   user scope, ~/.claude.json:3:5 (Claude Code, /mcpServers/github)
         denied by URL `https://*.github.test`

@@ -243,7 +243,9 @@ pub(super) async fn live(app: &App) -> Result<Vec<Check>, Problem> {
         let what = format!("connection {}", status.name);
         let explained = bridge.explain(&status.name);
         let cause = explained.as_ref().map(|e| e.cause.clone()).unwrap_or_default();
-        let next = explained.map(|e| server_state::next_step(&status, &e)).unwrap_or_default();
+        let place = app.config.place_of(&status.name);
+        let next = explained.map(|e| server_state::next_step(&status, &e, &place));
+        let next = next.unwrap_or_default();
         checks.push(match status.state {
             ServerState::Connected => {
                 let time = took.iter().find(|(name, _)| **name == *status.name);

@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{
     exit::{Done, Exit, Problem},
-    host::app::App,
+    host::{app::App, own_gateway},
 };
 
 pub(super) fn arguments() -> [Arg; 5] {
@@ -99,7 +99,9 @@ async fn over_tcp(
     let listener = tokio::net::TcpListener::bind(address).await;
     let listener = listener.map_err(|error| cannot_listen(&address.to_string(), &error))?;
     let address = listener.local_addr()?;
-    app.out.remark(format!("serving at http://{address}{}", options.path));
+    let url = format!("http://{address}{}", options.path);
+    own_gateway::remember(&app.config.places, &url);
+    app.out.remark(format!("serving at {url}"));
     let listener = Recorded { inner: listener, journal: journal.clone() };
     Ok(gateway.serve_http(listener, options, stop(app, gateway)).await?)
 }

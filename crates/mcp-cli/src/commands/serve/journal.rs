@@ -14,6 +14,8 @@ use clap::ArgMatches;
 use mcp_bridge::{Bridge, Event, Events, FailureKind, ServerConfig};
 use mcp_gateway::Gateway;
 use mcp_safe::secrets::Redactor;
+#[cfg(unix)]
+use mcp_transport::diagnostics::Diagnostics;
 use serde_json::{Value, json};
 
 use crate::{
@@ -141,6 +143,23 @@ impl Journal {
             "servers": servers,
             "failures": failures,
             "log": self.log_place,
+        })
+    }
+
+    /// What `mcp logs` shows of a connected server.
+    #[cfg(unix)]
+    pub(super) fn logs(&self, server: &str, said: &Diagnostics) -> Value {
+        let redactor = self.redactor.lock().unwrap_or_else(PoisonError::into_inner);
+        let clean = |line: &String| redactor.redact(line).into_owned();
+        json!({
+            "server": server,
+            "gateway": std::process::id(),
+            "exit": said.exit.map(|exit| exit.to_string()),
+            "stderr": said.stderr.iter().map(clean).collect::<Vec<_>>(),
+            "skippedLines": said.skipped_lines,
+            "firstSkipped": said.first_skipped.as_ref().map(clean),
+            "frames": said.frames.iter().map(ToString::to_string).collect::<Vec<_>>(),
+            "messages": [],
         })
     }
 

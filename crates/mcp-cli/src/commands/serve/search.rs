@@ -1,4 +1,4 @@
-//! Flags that decide which tools the gateway lists, and how many a search returns.
+//! Flags that decide which tools the gateway lists, what a search returns, and how calls are retried.
 
 use clap::{Arg, ArgAction, ArgMatches, parser::ValueSource, value_parser};
 use mcp_bridge::BridgeOptions;
@@ -7,7 +7,7 @@ use mcp_gateway::ToolMode;
 
 use super::super::{text, texts};
 
-pub(super) fn arguments() -> [Arg; 4] {
+pub(super) fn arguments() -> [Arg; 6] {
     [
         Arg::new("mode")
             .long("mode")
@@ -23,14 +23,29 @@ pub(super) fn arguments() -> [Arg; 4] {
         Arg::new("max-matches")
             .long("max-matches")
             .value_name("TOOLS")
-            .value_parser(value_parser!(usize))
+            .value_parser(from_one)
             .help("Maximum number of tools per search, also if the model asks for more [default: 10]"),
+        Arg::new("summary-limit")
+            .long("summary-limit")
+            .value_name("CHARACTERS")
+            .value_parser(from_one)
+            .help("Length of descriptions in the lists of tool_list [default: 200]"),
+        Arg::new("retry")
+            .long("retry")
+            .value_name("ATTEMPTS")
+            .value_parser(from_one)
+            .help("How often a call with a temporary failure is tried, including the first time [default: 3]"),
         Arg::new("always-load")
             .long("always-load")
             .value_name("GLOB")
             .action(ArgAction::Append)
             .help("List these in search mode too, such as mcp__files__*"),
     ]
+}
+
+fn from_one(text: &str) -> Result<usize, String> {
+    let number = text.parse().ok().filter(|number| *number > 0);
+    number.ok_or_else(|| "expected a number from 1".to_owned())
 }
 
 /// Returns the mode from the flag, or from the files if the flag is `auto`.
@@ -53,5 +68,12 @@ pub(super) fn apply(matches: &ArgMatches, host: &HostSettings, options: &mut Bri
     if let Some(most) = flag("max-matches").or(host.max_matches) {
         options.max_matches = most;
     }
+    let mut given = HostSettings::default();
+    given.summary_limit = flag("summary-limit");
+    if let Some(attempts) = flag("retry") {
+        given.retry = host.retry;
+        given.retry.attempts = Some(attempts);
+    }
+    options.apply(&given);
     options.always_load.extend(texts(matches, "always-load"));
 }

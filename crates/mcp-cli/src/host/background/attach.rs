@@ -1,6 +1,7 @@
 //! Connects a command to a server of the background host.
 
 use std::{
+    collections::BTreeSet,
     env,
     path::{Path, PathBuf},
     sync::{Arc, Mutex, PoisonError},
@@ -20,7 +21,10 @@ use serde_json::json;
 use sha2::{Digest as _, Sha256};
 
 use super::wire::{self, ServerEnd};
-use crate::host::secrets::StoredSecrets;
+use crate::{
+    host::secrets::StoredSecrets,
+    terminal::out::{Out, brief},
+};
 
 /// A connector that uses the background host for local servers, and `inner` for all others.
 pub(crate) struct AttachingConnector {
@@ -28,6 +32,9 @@ pub(crate) struct AttachingConnector {
     pub(crate) socket: PathBuf,
     pub(crate) environment: Environment,
     pub(crate) secrets: Arc<StoredSecrets>,
+    pub(crate) out: Out,
+    /// The servers whose refusal was reported.
+    pub(crate) refused: Arc<Mutex<BTreeSet<String>>>,
 }
 
 impl Connector for AttachingConnector {
@@ -41,6 +48,8 @@ impl Connector for AttachingConnector {
                 digest,
                 folder,
                 direct: way.connect,
+                out: self.out,
+                refused: self.refused.clone(),
             });
         }
         Ok(way)
@@ -96,6 +105,8 @@ struct AttachOrStart {
     digest: String,
     folder: PathBuf,
     direct: Arc<dyn Connect>,
+    out: Out,
+    refused: Arc<Mutex<BTreeSet<String>>>,
 }
 
 impl Connect for AttachOrStart {
@@ -119,6 +130,7 @@ impl AttachOrStart {
         let request = json!({"attach": self.server, "digest": self.digest, "folder": self.folder});
         let answer = wire::greet(&mut stream, &request).await.ok()?;
         if answer["attached"] != true {
+            self.report_refusal(answer["reason"].as_str().unwrap_or("it gave no reason"));
             return None;
         }
         let end = Arc::new(Mutex::default());
@@ -136,6 +148,20 @@ impl AttachOrStart {
             outlet: link.outlet,
             inlet: Box::new(AttachedInlet { inner: link.inlet, end }),
         })
+    }
+}
+
+impl AttachOrStart {
+    /// Tells the user once why the state of the running server is not used.
+    fn report_refusal(&self, reason: &str) {
+        let mut refused = self.refused.lock().unwrap_or_else(PoisonError::into_inner);
+        if refused.insert(self.server.clone()) {
+            self.out.remark(format!(
+                "{} is started for this command only; the background host refused it: {}",
+                self.server,
+                brief(reason, 300)
+            ));
+        }
     }
 }
 

@@ -1,4 +1,5 @@
-//! Where running gateways tell their status: a private socket for each, which answers nothing else.
+//! Where running gateways tell their status and the output of their servers: a private socket for each, which does
+//! nothing else.
 
 use std::{
     fs, io,
@@ -32,15 +33,14 @@ pub(crate) fn register(state: &Path) -> io::Result<UnixSocket> {
     UnixSocket::bind(&folder.join(format!("{}.sock", std::process::id())))
 }
 
-/// Answers questions for the status until the socket fails.
-pub(crate) async fn answer(mut socket: UnixSocket, status: impl Fn() -> Value) {
+/// Answers questions until the socket fails. `answer` returns nothing for a question that a gateway does not answer.
+pub(crate) async fn answer(mut socket: UnixSocket, answer: impl Fn(&Value) -> Option<Value>) {
     while let Ok(connection) = socket.accept().await {
         let mut stream = BufReader::new(connection.stream);
         let exchange = async {
             let line = wire::read_line(&mut stream).await.ok().flatten()?;
             let request: Value = serde_json::from_slice(&line).ok()?;
-            let is_status = request["status"] == true;
-            let answer = if is_status { status() } else { json!({"error": ONLY_STATUS}) };
+            let answer = answer(&request).unwrap_or_else(|| json!({"error": READ_ONLY}));
             wire::write_line(&mut stream, answer.to_string().into_bytes()).await.ok()
         };
         // Not an error: a client may go away, or never ask.
@@ -48,7 +48,22 @@ pub(crate) async fn answer(mut socket: UnixSocket, status: impl Fn() -> Value) {
     }
 }
 
-const ONLY_STATUS: &str = "a gateway tells its status and nothing else";
+const READ_ONLY: &str =
+    "a gateway shows its status and the output of its servers, and nothing else";
+
+/// Asks every gateway for the output of a server. The first gateway for this configuration that has connected it
+/// answers.
+pub(crate) async fn logs(state: &Path, configuration: &str, server: &str) -> Option<Value> {
+    let question = json!({"logs": server, "configuration": configuration});
+    for socket in sockets(&folder(state)) {
+        if let Ok(answer) = wire::ask(&socket, &question).await
+            && answer["server"] == server
+        {
+            return Some(answer);
+        }
+    }
+    None
+}
 
 /// What each running gateway of this user says of itself. The sockets of gateways that were killed are removed.
 pub(crate) async fn running(state: &Path) -> Vec<Value> {
@@ -90,16 +105,24 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn a_gateway_tells_its_status_and_nothing_else() {
+    async fn a_gateway_answers_what_it_knows_and_nothing_else() {
         let state = tempfile::tempdir().unwrap();
         let socket = register(state.path()).unwrap();
-        let serving = tokio::spawn(answer(socket, || json!({"pid": 7})));
+        let known = |request: &Value| {
+            let of_this = request["configuration"] == "this" && request["logs"] == "x";
+            let status = (request["status"] == true).then(|| json!({"pid": 7}));
+            status.or_else(|| of_this.then(|| json!({"server": "x", "stderr": ["y"]})))
+        };
+        let serving = tokio::spawn(answer(socket, known));
         assert_eq!(running(state.path()).await, [json!({"pid": 7})]);
         let path = &sockets(&folder(state.path()))[0];
         for request in [json!({"stop": true}), json!({"attach": "x"}), json!({"logs": "x"})] {
             let answer = wire::ask(path, &request).await.unwrap();
-            assert_eq!(answer, json!({"error": ONLY_STATUS}), "{request}");
+            assert_eq!(answer, json!({"error": READ_ONLY}), "{request}");
         }
+        let of = async |configuration, server| logs(state.path(), configuration, server).await;
+        assert_eq!(of("this", "x").await.unwrap()["stderr"], json!(["y"]));
+        assert_eq!((of("other", "x").await, of("this", "y").await), (None, None));
         serving.abort();
         let _ = serving.await;
         assert!(sockets(&folder(state.path())).is_empty(), "it is removed at the end");

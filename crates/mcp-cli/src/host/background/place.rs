@@ -46,6 +46,11 @@ impl HostPlace {
         keys.into_iter().map(|key| Self { folder: folder.clone(), key }).collect()
     }
 
+    /// Identifies the project and its set of configuration files.
+    pub(crate) fn key(&self) -> &str {
+        &self.key
+    }
+
     pub(crate) fn socket(&self) -> PathBuf {
         self.folder.join(format!("{}.sock", self.key))
     }

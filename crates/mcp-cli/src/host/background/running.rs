@@ -8,8 +8,8 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use mcp_bridge::tool::redact;
 use mcp_jsonrpc::{Message, RequestId};
+use mcp_safe::secrets::Redactor;
 use mcp_server::http::Stream;
 use mcp_transport::{
     Link, Outlet,
@@ -25,6 +25,7 @@ use tokio::{
 
 use super::{
     exchange::{ClientId, Delivery, Exchange},
+    kept,
     wire::{self, ServerEnd},
 };
 
@@ -33,9 +34,8 @@ pub(super) type ClientStream = BufReader<Box<dyn Stream>>;
 
 /// Messages queued for a client that does not read. A client with more is disconnected.
 const QUEUE: usize = 1_024;
-/// The number of messages remembered with their contents, and how much of each.
+/// The number of messages remembered with their contents.
 const REMEMBERED: usize = 64;
-const LONGEST: usize = 4_000;
 /// The maximum number of pending requests that are tracked for `last_failure`.
 const MOST_OPEN: usize = 10_000;
 /// How long clients have to read queued messages after their server has ended.
@@ -50,6 +50,7 @@ pub(super) struct Running {
     joins: mpsc::Sender<ClientStream>,
     ending: Arc<Notify>,
     facts: Arc<Mutex<Facts>>,
+    redactor: Arc<Redactor>,
     outlet: Arc<dyn Outlet>,
     task: JoinHandle<()>,
 }
@@ -71,7 +72,15 @@ struct Facts {
 }
 
 impl Running {
-    pub(super) fn new(name: &str, digest: &str, folder: PathBuf, link: Link) -> Self {
+    /// Takes over the link of a server whose secrets `redactor` knows.
+    pub(super) fn new(
+        name: &str,
+        digest: &str,
+        folder: PathBuf,
+        link: Link,
+        redactor: Redactor,
+    ) -> Self {
+        let redactor = Arc::new(redactor);
         let (joins, joining) = mpsc::channel(16);
         let ending = Arc::new(Notify::new());
         let facts = Arc::new(Mutex::new(Facts {
@@ -90,6 +99,7 @@ impl Running {
             exchange: Exchange::default(),
             clients: HashMap::new(),
             facts: facts.clone(),
+            redactor: redactor.clone(),
         };
         let task = tokio::spawn(pump.run(link, joining, ending.clone()));
         Self {
@@ -100,6 +110,7 @@ impl Running {
             joins,
             ending,
             facts,
+            redactor,
             outlet,
             task,
         }
@@ -153,6 +164,7 @@ impl Running {
     pub(super) fn logs(&self) -> Value {
         let end = self.facts().end.clone();
         let diagnostics = end.unwrap_or_else(|| self.outlet.diagnostics());
+        let clean = |text: &String| self.redactor.redact(text).into_owned();
         let facts = self.facts();
         let messages: Vec<Value> = facts
             .messages
@@ -162,9 +174,9 @@ impl Running {
         json!({
             "server": self.name,
             "exit": diagnostics.exit.map(|exit| exit.to_string()),
-            "stderr": diagnostics.stderr,
+            "stderr": diagnostics.stderr.iter().map(clean).collect::<Vec<_>>(),
             "skippedLines": diagnostics.skipped_lines,
-            "firstSkipped": diagnostics.first_skipped,
+            "firstSkipped": diagnostics.first_skipped.as_ref().map(clean),
             "frames": diagnostics.frames.iter().map(ToString::to_string).collect::<Vec<_>>(),
             "messages": messages,
         })
@@ -182,6 +194,7 @@ struct Pump {
     exchange: Exchange,
     clients: HashMap<ClientId, Client>,
     facts: Arc<Mutex<Facts>>,
+    redactor: Arc<Redactor>,
 }
 
 struct Client {
@@ -304,10 +317,9 @@ impl Pump {
     }
 
     fn remember(&self, sent: bool, message: &Message) {
-        let mut line = Vec::new();
-        message.write(&mut line);
-        let text = String::from_utf8_lossy(&line);
-        let text: String = redact(&text).chars().take(LONGEST).collect();
+        // Cut before anything else: a message may be as long as the longest line, and all clients wait.
+        let message = &kept::bounded(message);
+        let text = kept::text(message, &self.redactor);
         let mut facts = self.facts.lock().unwrap_or_else(PoisonError::into_inner);
         match message {
             Message::Request(request) if sent && is_call(&request.method) => {
@@ -323,7 +335,8 @@ impl Pump {
                 if let Err(error) = &response.outcome
                     && is_call
                 {
-                    facts.last_failure = Some(error.message.chars().take(300).collect());
+                    let reason = self.redactor.redact(&error.message);
+                    facts.last_failure = Some(reason.chars().take(300).collect());
                 }
             }
             _ => {}
@@ -346,7 +359,7 @@ impl Pump {
         facts.end = Some(report.diagnostics.clone());
         facts.clients = 0;
         facts.in_flight = 0;
-        facts.last_failure = Some(report.to_string());
+        facts.last_failure = Some(self.redactor.redact(&report.to_string()).into_owned());
     }
 
     /// Tells clients how the server ended, and disconnects them.
@@ -376,7 +389,7 @@ mod tests {
     #[tokio::test]
     async fn client_that_joins_after_the_end_is_told_how_the_server_ended() {
         let link = InProcess::new(|link| Box::pin(async { drop(link) })).connect().await.unwrap();
-        let server = Running::new("broken", "digest", PathBuf::new(), link);
+        let server = Running::new("broken", "digest", PathBuf::new(), link, Redactor::default());
         while !server.is_over() {
             tokio::task::yield_now().await;
         }

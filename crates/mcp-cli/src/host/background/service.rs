@@ -21,7 +21,7 @@ use super::{
     wire,
 };
 use crate::{
-    host::{config::Config, secrets::StoredSecrets},
+    host::{config::Config, redact, secrets::StoredSecrets},
     terminal::out::Out,
 };
 
@@ -168,6 +168,10 @@ impl Service<'_> {
         }
         let config = self.current(state).server(name).map_err(|problem| problem.message)?;
         let config = config.entry.config.clone();
+        // Its messages are kept for `mcp logs`, which is possible only if its secrets are known.
+        let environment = &self.current(state).environment;
+        let redactor = redact::of(environment, &*self.secrets, &config);
+        let redactor = redactor.map_err(|error| error.to_string())?;
         self.start_in.lock().unwrap_or_else(PoisonError::into_inner).clone_from(&folder);
         let way = self.connector.open(&config);
         let way = way.map_err(|error| error.to_string())?;
@@ -183,7 +187,7 @@ impl Service<'_> {
         for server in old {
             server.end().await;
         }
-        state.servers.push(Running::new(name, wanted, folder, link));
+        state.servers.push(Running::new(name, wanted, folder, link, redactor));
         Ok(state.servers.len() - 1)
     }
 

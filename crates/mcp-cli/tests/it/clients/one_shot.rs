@@ -119,6 +119,19 @@ fn inspector_uses_the_gateway_over_stdio() {
 }
 
 #[test]
+fn inspector_gets_a_long_result_with_an_output_schema() {
+    let Some(machine) = super::with_long_result() else { return };
+    for era in ["legacy", "modern"] {
+        let target = vec![MCP, "serve", "--trust-host", "--mode", "all"];
+        let inspector = Inspector { machine: &machine, target, era };
+        let Some(result) = inspector.call("mcp__files__read", &json!({})) else { return };
+        assert_eq!(result["content"].as_array().unwrap().len(), 1, "{era}");
+        assert_eq!(text(&result["content"][0]).chars().count(), 2_125_000, "{era}");
+        assert!(result["structuredContent"]["content"] == result["content"][0]["text"], "{era}");
+    }
+}
+
+#[test]
 fn inspector_uses_the_gateway_over_http() {
     let machine = machine();
     let all = machine.listen(&["--trust-host", "--mode", "all"]);

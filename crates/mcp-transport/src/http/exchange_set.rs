@@ -6,7 +6,7 @@
 //!
 //! This first poll is the reason for a hand-written set. With `FuturesUnordered`, or with the first poll in the inlet's
 //! task, a sequential call takes 23 % more CPU time (18.4 instead of 14.9 µs), and a call in an event stream with 64 in
-//! flight 28 % more (28.2 instead of 22.1 µs). Measured on 2026-11-19 like [`deferred_wake`](crate::net).
+//! flight 28 % more (28.2 instead of 22.1 µs). Measured on 2026-11-19 like the deferred wakes of `net`.
 
 use std::{
     collections::HashMap,

@@ -1,5 +1,5 @@
-//! Our bridge, as a host uses it: one for all servers, whose tools are checked, named, indexed and
-//! offered. What it takes on top of `ours` is what a host would otherwise do itself.
+//! Our bridge as used by a host: one for all servers, whose tools are checked, named, indexed and
+//! offered. The difference to `ours` is work that a host would otherwise do.
 
 use std::{
     process::ExitCode,

@@ -1,5 +1,5 @@
-//! Over hyper's own client with its pool: headers parsed beforehand, bodies read to their end and
-//! not looked at.
+//! Uses hyper's client with its pool: headers parsed in advance, bodies read to their end without
+//! parsing.
 
 use std::sync::OnceLock;
 
@@ -17,13 +17,13 @@ use hyper_util::{
 
 use crate::requests::Requests;
 
-/// One for all sessions, as a host would have it.
+/// Shared by all sessions, as in a host.
 static CLIENT: OnceLock<Client<HttpConnector, Full<Bytes>>> = OnceLock::new();
 
 pub(crate) struct Session {
     uri: Uri,
     headers: HeaderMap,
-    /// The stream for what nobody asked for.
+    /// The stream for messages without a request.
     _stream: Option<Incoming>,
 }
 

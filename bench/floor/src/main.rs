@@ -1,5 +1,5 @@
-//! What no client can beat: requests rendered beforehand, the same pipe or socket, the same
-//! runtime, and of an answer only its end is looked for.
+//! The lower bound for clients: requests rendered in advance, the same pipe or socket, the same
+//! runtime, and only the end of a response is searched.
 
 mod http;
 mod pipe;
@@ -52,7 +52,7 @@ impl Contender for Floor {
         self.ask(self.requests.call(tool)).await.len()
     }
 
-    /// Counts nothing, but a worker wants to see the number of tools it asked for: their names.
+    /// Returns the number of tools without parsing the list.
     async fn list(&self) -> usize {
         count_tools(&self.ask(self.requests.list).await)
     }

@@ -1,4 +1,4 @@
-//! Over a pipe to a child process. Callers in flight are served in the order in which they came.
+//! Uses a pipe to a child process. Callers are served in the order of their requests.
 
 use std::{collections::VecDeque, mem, path::PathBuf, process::Stdio, sync::Arc};
 
@@ -43,7 +43,7 @@ impl Process {
         self.pipe.lock().await.ask(request).await
     }
 
-    /// Callers in tasks of their own, like everybody's, but matched by order instead of by id.
+    /// Callers in separate tasks, as for the other contenders, but matched by order instead of id.
     pub(crate) async fn ask_many(&self, request: &'static str, depth: usize, calls: usize) {
         let desk = Arc::new(Desk::default());
         let callers: Vec<_> = (0..depth)
@@ -76,7 +76,7 @@ struct Pipe {
 }
 
 impl Pipe {
-    /// Sends `request` and waits for one line; its bytes.
+    /// Sends `request`, waits for one line, and returns its length.
     async fn ask(&mut self, request: &str) -> BytesMut {
         self.stdin.write_all(request.as_bytes()).await.expect("the server reads");
         let mut searched = 0;
@@ -90,14 +90,14 @@ impl Pipe {
     }
 
     async fn read(&mut self) {
-        // Small when idle; once a line is under way, as much as a pipe can hold.
+        // Small while idle. Once a line has begun, as much as a pipe can hold.
         self.buffer.reserve(if self.buffer.is_empty() { 4 << 10 } else { 64 << 10 });
         let read = self.stdout.read_buf(&mut self.buffer).await.expect("the server writes");
         assert_ne!(read, 0, "the server hung up");
     }
 }
 
-/// Where callers leave requests and wait for answers, in the order in which they came.
+/// The queue of requests and their callers, in order.
 #[derive(Default)]
 struct Desk {
     queue: std::sync::Mutex<Queue>,
@@ -122,7 +122,7 @@ impl Desk {
         answered.await.expect("the desk is served until all is answered");
     }
 
-    /// Writes what lies there in one go, and wakes one caller per line, until `calls` had theirs.
+    /// Writes all queued requests at once, and wakes one caller per line, until `calls` have responses.
     async fn serve(&self, pipe: &mut Pipe, calls: usize) {
         let Pipe { stdin, stdout, buffer } = pipe;
         let mut answered = 0;
@@ -136,7 +136,7 @@ impl Desk {
                 read = stdout.read_buf(buffer) => {
                     assert_ne!(read.expect("the server writes"), 0, "the server hung up");
                     let lines = memchr_iter(b'\n', buffer).count();
-                    // The rest is a line that has begun; its newline is counted when it comes.
+                    // The rest is an incomplete line. Its newline is counted when it arrives.
                     buffer.clear();
                     answered += lines;
                     for caller in self.queue().waiting.drain(..lines) {

@@ -1,4 +1,4 @@
-//! The requests, rendered beforehand.
+//! The requests, rendered in advance.
 
 use bench_worker::Era;
 
@@ -12,7 +12,7 @@ macro_rules! meta {
 /// The requests of one era.
 pub(crate) struct Requests {
     pub(crate) open: &'static str,
-    /// Empty where there is nothing to say.
+    /// Empty if the era does not have this request.
     pub(crate) opened: &'static str,
     small: &'static str,
     large: &'static str,

@@ -1,5 +1,5 @@
-//! Over a bare tungstenite: a message each way, not looked at. Callers in flight are served in the
-//! order in which they came.
+//! Uses tungstenite directly: one message in each direction, without parsing. Callers are served in the
+//! order of their requests.
 
 use std::{
     collections::VecDeque,
@@ -45,7 +45,7 @@ impl Socket {
         answer.expect("the server writes").into_data()
     }
 
-    /// Callers in tasks of their own, like everybody's, but matched by order instead of by id.
+    /// Callers in separate tasks, as for the other contenders, but matched by order instead of id.
     pub(crate) async fn ask_many(&self, request: &'static str, depth: usize, calls: usize) {
         let desk = Arc::new(Desk::default());
         let callers: Vec<_> = (0..depth)
@@ -92,7 +92,7 @@ impl Socket {
     }
 }
 
-/// Where callers wait.
+/// The queue of callers.
 #[derive(Default)]
 struct Desk {
     waiting: Mutex<Waiting>,

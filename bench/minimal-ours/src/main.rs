@@ -1,4 +1,4 @@
-//! The least a stdio client with ours can be: connect, list, call, close.
+//! A minimal stdio client with our crates: connect, list, call, close.
 
 use mcp_client::{Client, ClientOptions, RawJson};
 use mcp_transport::{Stdio, StdioOptions};

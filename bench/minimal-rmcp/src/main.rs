@@ -1,4 +1,4 @@
-//! The least a stdio client with rmcp can be: connect, list, call, close.
+//! A minimal stdio client with rmcp: connect, list, call, close.
 
 use rmcp::{
     ServiceExt,

@@ -1,4 +1,4 @@
-//! Our client, as its README uses it and otherwise left at its defaults.
+//! Our client as shown in its README, with its defaults.
 
 use std::{process::ExitCode, sync::OnceLock};
 
@@ -9,7 +9,7 @@ use mcp_jsonrpc::wire::Reply;
 use mcp_transport::{Connect, Http, HttpClient, HttpOptions, Stdio, StdioOptions, Ws, WsOptions};
 use serde::Deserialize;
 
-/// One pool of connections for all servers, as a host has it.
+/// One connection pool for all servers, as in a host.
 static POOL: OnceLock<HttpClient> = OnceLock::new();
 
 struct Ours(Client);
@@ -39,7 +39,7 @@ impl Contender for Ours {
     }
 
     async fn call(&self, tool: &'static str) -> usize {
-        // Like rmcp's: a call whose tool takes no arguments.
+        // Without arguments, as for rmcp.
         let call = self.0.call_tool_raw(tool, RawJson::empty_object());
         text_of(&call.await.expect("the call is answered"))
     }
@@ -66,7 +66,7 @@ impl Contender for Ours {
     }
 }
 
-/// As our stdio transport does it: the line is recognised as an answer, and read by whoever called.
+/// Like our stdio transport: recognises the line as a response, which the caller decodes.
 fn reply(line: BytesMut) -> Reply {
     Reply::recognize(&line.freeze()).expect("an answer in the usual form")
 }

@@ -1,4 +1,4 @@
-//! rmcp 3.8, used as its README shows and otherwise left at its defaults, unless it is to be tuned.
+//! rmcp 3.8 as shown in its README, with its defaults unless tuned.
 
 use std::{process::ExitCode, sync::OnceLock};
 
@@ -18,7 +18,7 @@ use rmcp::{
 };
 use tokio::process::Command;
 
-/// The pool that it can be made to use: its own client keeps no connection.
+/// A client with a connection pool: the default one keeps no connections.
 static POOL: OnceLock<reqwest::Client> = OnceLock::new();
 
 struct Rmcp(RunningService<RoleClient, ()>);
@@ -52,7 +52,7 @@ impl Contender for Rmcp {
             }
             Reach::Http { url } if server.tuned => {
                 let pool = POOL.get_or_init(reqwest::Client::new).clone();
-                // Otherwise at most 16 calls are on their way.
+                // The default limit is 16 calls in flight.
                 let config = StreamableHttpClientTransportConfig::with_uri(url)
                     .max_concurrent_requests(1024);
                 let transport = StreamableHttpClientTransport::with_client(pool, config);
@@ -93,7 +93,7 @@ impl Contender for Rmcp {
     }
 }
 
-/// As its stdio transport does it: UTF-8 is checked, then the line is decoded.
+/// Like its stdio transport: checks UTF-8, then decodes the line.
 fn decode(line: &[u8]) -> ServerResult {
     std::str::from_utf8(line).expect("the line is text");
     match serde_json::from_slice(line).expect("the line is a message") {

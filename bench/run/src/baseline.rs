@@ -1,4 +1,4 @@
-//! `counts --check`: instructions and allocations of the key paths, against a committed baseline.
+//! `counts --check`: compares instructions and allocations of the key paths with a committed baseline.
 
 use std::{
     fs,
@@ -20,7 +20,7 @@ pub(crate) enum Mode {
     Write,
 }
 
-/// The workloads that are compared, and who runs them. None of them needs a peer to be built.
+/// The compared workloads and their contenders. None of them requires a peer to be built.
 const PATHS: &[(&str, Contender)] = &[
     ("sequential, 128 B", OURS),
     ("sequential, 2026-07-28", OURS),
@@ -37,9 +37,9 @@ const PATHS: &[(&str, Contender)] = &[
     ("sequential, 128 B", BRIDGE),
 ];
 
-/// How far a count may be from the baseline, as a part of it.
+/// The tolerated relative difference from the baseline.
 const TOLERANCE: f64 = 0.03;
-/// Less than this is never a difference: timers and buffers that grow now and then.
+/// Smaller absolute differences are ignored: timers, and buffers that grow occasionally.
 const NOISE: f64 = 0.3;
 
 const HEAD: &str = "\
@@ -78,7 +78,7 @@ fn not_used(file: &Path, error: &std::io::Error) -> String {
     format!("{}: {error}", file.display())
 }
 
-/// One count and what it is of.
+/// One count and its workload.
 #[derive(Clone, Debug, PartialEq)]
 struct Count {
     what: String,

@@ -1,16 +1,15 @@
-//! What is measured, and what is expected of it. The targets are those of the project's plan:
-//! times better than rmcp, or near the floor, in the same run.
+//! The workloads and their targets: a factor to rmcp or to the floor, in the same run.
 
 mod remote;
 mod stdio;
 
 use crate::worker::{BRIDGE, Contender, FLOOR, OURS, RMCP, SERDE_JSON, TUNED};
 
-/// Who takes part over a pipe: rmcp has nothing to be tuned there.
+/// The contenders over a pipe, where rmcp cannot be tuned.
 const OVER_STDIO: &[Contender] = &[FLOOR, OURS, RMCP];
-/// Where our own deserializer has to show what it is for.
+/// The contenders of the decoding workloads.
 const DECODERS: &[Contender] = &[FLOOR, OURS, RMCP, SERDE_JSON];
-/// Where a host feels what is on top of a client.
+/// The contenders of workloads in which a bridge takes part.
 const WITH_BRIDGE: &[Contender] = &[FLOOR, OURS, RMCP, BRIDGE];
 const OVER_HTTP: &[Contender] = &[FLOOR, OURS, RMCP, TUNED];
 /// rmcp has no WebSocket.
@@ -24,17 +23,17 @@ pub(crate) struct Workload {
     /// Iterations with `--quick`.
     pub(crate) quick: usize,
     /// Client and server share one CPU. Where only one of them has work at a time, two CPUs
-    /// would measure how fast an idle one wakes up, which is no client's doing.
+    /// would measure how fast an idle CPU wakes up.
     pub(crate) pinned: bool,
     pub(crate) contenders: &'static [Contender],
     pub(crate) figures: &'static [Figure],
-    /// The two run lengths whose difference `counts` takes; none where counting makes no sense.
+    /// The two run lengths whose difference `counts` uses. `None` for workloads without counts.
     pub(crate) counts: Option<(usize, usize)>,
 }
 
-/// One figure of a workload that makes a row of the table.
+/// One figure of a workload, a row of the table.
 pub(crate) struct Figure {
-    /// The worker's name for it.
+    /// Its name in the output of a worker.
     pub(crate) key: &'static str,
     pub(crate) label: &'static str,
     pub(crate) better: Better,

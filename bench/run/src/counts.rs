@@ -1,5 +1,5 @@
-//! Instructions and allocations per operation, counted by valgrind: exact, whatever else the
-//! machine does. What start-up and warm-up take falls out as the difference of two run lengths.
+//! Instructions and allocations per operation, counted by valgrind, which does not depend on load. The
+//! difference of two run lengths excludes start-up and warm-up.
 
 use std::{path::Path, process::Command};
 
@@ -14,7 +14,7 @@ use crate::{
 pub(crate) struct Tool {
     args: &'static [&'static str],
     pub(crate) unit: &'static str,
-    /// What the number in the report stands between.
+    /// The text before and after the number in the report.
     before: &'static str,
     after: &'static str,
 }
@@ -76,10 +76,10 @@ impl Run<'_> {
         Ok((many - few) / (of_many - of_few))
     }
 
-    /// What one run took in all, and the operations it says it made, warm-up included.
+    /// The total of one run, and its number of operations including warm-up.
     fn total(&self, iterations: usize) -> Result<(f64, f64), String> {
         let mut command = Command::new("valgrind");
-        // Nothing of the environment may change what is counted, least of all a proxy.
+        // Variables such as proxies would change the counts.
         command
             .env_clear()
             .envs(std::env::var_os("PATH").map(|path| ("PATH", path)))
@@ -87,7 +87,7 @@ impl Run<'_> {
             .arg(self.program)
             .args(self.workload.args)
             .args(Workers::setup(self.contender))
-            // One thread: which worker steals what is not for an exact figure.
+            // One thread: work stealing would change the counts.
             .args(["--current-thread", "--iterations", &iterations.to_string()]);
         let output = worker::output(&mut command)?;
         let report = String::from_utf8_lossy(&output.stderr);

@@ -1,9 +1,9 @@
-//! Runs the workers in turn and prints medians, ratios to rmcp, and whether the targets hold.
+//! Runs the workers and prints medians, ratios to rmcp, and whether the targets are met.
 //!
 //! ```text
 //! bench-run [speed] [--quick] [--only TEXT] [--rounds N] [--json FILE]
 //! bench-run counts [--only TEXT]           instructions and allocations per operation, by valgrind
-//! bench-run counts --check | --write       those of the key paths, against or into counts.txt
+//! bench-run counts --check | --write       compares the key paths with counts.txt, or writes it
 //! bench-run size                           crates, bytes and build time of a minimal client
 //! ```
 
@@ -38,12 +38,12 @@ options:
   --rounds N     this many rounds
   --json FILE    also write the medians of `speed` there";
 
-/// What the command line asked for.
+/// The options of the command line.
 #[derive(Default)]
 struct Options {
     quick: bool,
     only: Option<String>,
-    /// Nobody else takes part.
+    /// Only these contenders run.
     who: Option<Vec<Contender>>,
     baseline: Option<baseline::Mode>,
     rounds: Option<usize>,
@@ -55,12 +55,12 @@ impl Options {
         self.who.as_ref().is_none_or(|who| who.contains(&contender))
     }
 
-    /// Those who take part in any workload.
+    /// The contenders of any workload.
     fn contenders(&self) -> Vec<Contender> {
         (0..CONTENDERS.len()).filter(|&contender| self.takes_part(contender)).collect()
     }
 
-    /// Those who take part in this one.
+    /// The contenders of this workload.
     fn contenders_of(&self, workload: &Workload) -> Vec<Contender> {
         let all = workload.contenders.iter().copied();
         all.filter(|&contender| self.takes_part(contender)).collect()

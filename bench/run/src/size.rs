@@ -1,4 +1,4 @@
-//! What a minimal stdio client costs before it runs: crates, bytes, and the time of a clean build.
+//! The static cost of a minimal stdio client: crates, bytes, and the time of a clean build.
 
 use std::{
     collections::BTreeSet,
@@ -16,7 +16,7 @@ use crate::{
     worker,
 };
 
-/// A client half the weight of rmcp's.
+/// The target: half of rmcp's client.
 const HALF: &[Target] = &[Target::Times(2.0)];
 
 #[derive(Default)]
@@ -50,7 +50,7 @@ pub(crate) fn run() -> Result<(), String> {
 
 fn cost(root: &Path, package: &str) -> Result<Cost, String> {
     eprintln!("building {package} from nothing");
-    // Its own target directory, emptied: the build shares nothing with ours.
+    // A separate, empty target directory, so that nothing is reused.
     let target = root.join("target").join(format!("size-{package}"));
     if target.exists() {
         fs::remove_dir_all(&target).map_err(|error| format!("{}: {error}", target.display()))?;
@@ -68,7 +68,7 @@ fn cost(root: &Path, package: &str) -> Result<Cost, String> {
     Ok(Cost { crates: crates(root, package)?, bytes: bytes.len() as f64, wall_s, cpu_s })
 }
 
-/// The crates a build takes in, the client itself not counted.
+/// The number of crates in a build, without the client itself.
 fn crates(root: &Path, package: &str) -> Result<f64, String> {
     let args = ["tree", "-p", package, "-e", "normal", "--prefix", "none", "--no-dedupe"];
     let output = worker::output(cargo(root).args(args))?;
@@ -79,12 +79,12 @@ fn crates(root: &Path, package: &str) -> Result<f64, String> {
 
 fn cargo(root: &Path) -> Command {
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    // Flags of whoever runs us would change what is measured.
+    // Flags in the environment would change the result.
     command.current_dir(root).env_remove("RUSTFLAGS").env_remove("CARGO_BUILD_TARGET");
     command
 }
 
-/// CPU time of all children that have ended, in seconds: a build's cost whoever else is building.
+/// CPU time of all ended children in seconds: it does not depend on other load.
 fn children_cpu_s() -> f64 {
     getrusage(UsageWho::RUSAGE_CHILDREN).map_or(0.0, |usage| {
         [usage.user_time(), usage.system_time()]

@@ -1,4 +1,4 @@
-//! Time, CPU and memory: rounds in which every contender has its turn at every workload.
+//! Time, CPU and memory: in each round, every contender runs every workload.
 
 use std::{
     collections::HashMap,
@@ -22,7 +22,7 @@ pub(crate) fn run(options: &Options) -> Result<(), String> {
     let workloads = catalogue::chosen(options.only.as_deref())?;
     let workers = Workers::find(&options.contenders())?;
     let rounds = options.rounds.unwrap_or(if options.quick { 5 } else { 15 }).max(1);
-    // However slow the machine, the run ends; fewer rounds are said so.
+    // On a slow machine the run ends after fewer rounds, and says so.
     let (share, least) = if options.quick { (2, 35) } else { (9, 160) };
     let limit = Duration::from_secs((share * workloads.len() as u64).max(least));
     let begun = Instant::now();
@@ -46,8 +46,8 @@ pub(crate) fn run(options: &Options) -> Result<(), String> {
     }
 }
 
-/// One turn of each contender, in an order that changes from round to round: whoever comes first
-/// finds the caches as the previous workload left them.
+/// One turn of each contender. The order changes from round to round, because the first contender
+/// finds the caches of the previous workload.
 fn measure(
     workers: &Workers,
     workload: &'static Workload,
@@ -96,7 +96,7 @@ fn to_json(rows: &[Row], rounds: usize) -> Value {
     let rows: Vec<_> = rows
         .iter()
         .map(|row| {
-            // Further figures of a workload leave its name out in print.
+            // The name of a workload is printed only beside its first figure.
             if !row.name.is_empty() {
                 name = &row.name;
             }

@@ -16,14 +16,14 @@ pub(crate) struct Row {
 }
 
 impl Row {
-    /// How many times better than another one a contender is.
+    /// How many times better a contender is than another one.
     fn ratio(&self, contender: Contender, other: Contender) -> Option<f64> {
         let (value, other) = (self.values[contender]?, self.values[other]?);
         let ratio = match self.better {
             Better::Lower => other / value,
             Better::Higher => value / other,
         };
-        // Where one of them takes nothing at all, or less than the noise, there is no ratio.
+        // A value of zero, or within the noise, has no ratio.
         (ratio.is_finite() && ratio > 0.0).then_some(ratio)
     }
 
@@ -40,7 +40,7 @@ impl Row {
     fn judge(&self, target: Target) -> (String, &'static str) {
         let against = |other, times| {
             let reaches = |who| self.ratio(who, other).map(|ratio| ratio >= times);
-            // A size has no floor to compare with.
+            // Sizes have no floor.
             (reaches(OURS), reaches(FLOOR).unwrap_or(true))
         };
         let (text, (reached, floor_reaches)) = match target {
@@ -55,7 +55,7 @@ impl Row {
             (None, _) => "",
             (Some(true), _) => "ok",
             (Some(false), true) => "MISS",
-            // Nobody could: the kernel's share is too large on this machine.
+            // The floor misses it too: the kernel's share is too large on this machine.
             (Some(false), false) => "MISS (floor too)",
         };
         (text, verdict)
@@ -64,7 +64,7 @@ impl Row {
 
 /// Prints the rows and says how many targets were missed.
 pub(crate) fn print(title: &str, rows: &[Row]) {
-    // What nobody in these rows has is no column.
+    // Omit empty columns.
     let who: Vec<Contender> = (0..CONTENDERS.len())
         .filter(|&who| who < TUNED || rows.iter().any(|row| row.values[who].is_some()))
         .collect();
@@ -101,7 +101,7 @@ pub(crate) fn print(title: &str, rows: &[Row]) {
         let mut text = String::new();
         for (at, (cell, width)) in line.iter().zip(&widths).enumerate() {
             let width = width.unwrap_or(0);
-            // Numbers to the right, words to the left.
+            // Align numbers to the right, words to the left.
             text += &if numbers.contains(&at) {
                 format!("{cell:>width$}  ")
             } else {

@@ -1,4 +1,4 @@
-//! The workers as programs: which there are, and how to run one.
+//! The worker programs, and how to run one.
 
 use std::{
     collections::HashMap,
@@ -8,7 +8,7 @@ use std::{
     thread,
 };
 
-/// A place in [`CONTENDERS`].
+/// An index into [`CONTENDERS`].
 pub(crate) type Contender = usize;
 
 /// The contenders in the order of the table's columns.
@@ -17,12 +17,12 @@ pub(crate) const CONTENDERS: [&str; 6] = ["floor", "ours", "rmcp", "tuned", "bri
 pub(crate) const FLOOR: Contender = 0;
 pub(crate) const OURS: Contender = 1;
 pub(crate) const RMCP: Contender = 2;
-/// rmcp once more, set up to be fast.
+/// rmcp, tuned for speed.
 pub(crate) const TUNED: Contender = 3;
 /// Our bridge on top of our client.
 pub(crate) const BRIDGE: Contender = 4;
 
-/// Our members read by `serde_json`: only decodes.
+/// Our types decoded by `serde_json`. Only decodes.
 pub(crate) const SERDE_JSON: Contender = 5;
 
 /// Named figures of one run.
@@ -31,7 +31,7 @@ pub(crate) type Figures = HashMap<String, f64>;
 /// The worker programs beside our own.
 pub(crate) struct Workers {
     programs: Vec<PathBuf>,
-    /// The CPU that pinned workloads share.
+    /// The CPU for pinned workloads.
     cpu: String,
     /// Threads of a runtime on this machine, pinned or not.
     threads: String,
@@ -62,7 +62,7 @@ impl Workers {
         &self.programs[contender]
     }
 
-    /// What a contender's program is told on top of the workload.
+    /// Further arguments of a contender's program.
     pub(crate) fn setup(contender: Contender) -> &'static [&'static str] {
         if contender == TUNED { &["--tuned"] } else { &[] }
     }
@@ -93,7 +93,7 @@ impl Workers {
     }
 }
 
-/// Runs `command` to its end; an error when it cannot start or fails.
+/// Runs `command` to its end. An error if it cannot start or fails.
 pub(crate) fn output(command: &mut Command) -> Result<Output, String> {
     let output = command.output().map_err(|error| {
         format!("could not start {}: {error}", command.get_program().to_string_lossy())
@@ -111,7 +111,7 @@ pub(crate) fn figures(output: &Output) -> Result<Figures, String> {
     })
 }
 
-/// The last CPU we may use: the first tends to be where the kernel does its own work.
+/// The last available CPU: kernel work tends to run on the first.
 fn last_cpu() -> Result<String, String> {
     let status = fs::read_to_string("/proc/self/status").map_err(|error| error.to_string())?;
     status

@@ -1,4 +1,4 @@
-//! mcp-search beside the crates people would use instead.
+//! mcp-search and alternative crates.
 
 pub mod baseline;
 pub mod data;

@@ -1,4 +1,4 @@
-//! One face for the systems that are compared.
+//! A common interface of the compared systems.
 
 use bm25::{Document, Language, SearchEngine, SearchEngineBuilder};
 use mcp_search::{Card, Index, Query, SearchOptions};

@@ -1,4 +1,4 @@
-//! Build, query, replace and memory, everything in one run.
+//! Measures build, query, replacement and memory in one run.
 
 use std::{
     path::Path,
@@ -40,7 +40,7 @@ fn table(cards: &[Card], queries: &[String]) -> Result<(), String> {
     let (mut bm25, bm25_build) = build(|| Ok(Bm25::new(cards)))?;
     let (mut tantivy, tantivy_build) = build(|| Tantivy::new(cards).map_err(|e| e.to_string()))?;
     let mut times = [const { Vec::new() }; 3];
-    // In turns, so that a busy minute of the machine falls on all alike.
+    // The systems take turns, so that load on the machine affects all of them.
     for _ in 0..ROUNDS {
         for (peer, times) in
             [&mut ours as &mut dyn Peer, &mut bm25, &mut tantivy].into_iter().zip(&mut times)
@@ -85,7 +85,7 @@ fn rows_name(peer: usize) -> &'static str {
     ["mcp-search", "bm25", "tantivy"][peer]
 }
 
-/// Builds four times; the quickest time, and what was built last.
+/// Builds four times and returns the shortest time and the last build.
 fn build<P>(make: impl Fn() -> Result<P, String>) -> Result<(P, Duration), String> {
     let mut quickest = Duration::MAX;
     for _ in 0..3 {
@@ -96,7 +96,7 @@ fn build<P>(make: impl Fn() -> Result<P, String>) -> Result<(P, Duration), Strin
     Ok((make()?, quickest))
 }
 
-/// Replacing one server of ours, small and large, beside building anew.
+/// Compares the replacement of a small and a large server with a new build.
 fn replace(all: &[Card]) {
     let cards: Vec<Arc<Card>> = all.iter().cloned().map(Arc::new).collect();
     let index: Index = cards.iter().cloned().collect();

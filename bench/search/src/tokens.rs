@@ -49,7 +49,7 @@ fn row(name: &str, kind: &str, cards: &[Card], encoding: &CoreBPE, text: impl Fn
     );
 }
 
-/// The tool as `tools/list` would give it.
+/// The tool in the form of `tools/list`.
 fn definition(card: &Card) -> String {
     let property = |p: &mcp_search::Param| {
         (p.name.clone(), json!({ "type": "string", "description": p.description }))

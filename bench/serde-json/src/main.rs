@@ -1,7 +1,7 @@
-//! `serde_json` into structs with the same members as ours: the baseline of our own deserializer.
+//! `serde_json` with structs of the same members: the baseline of our deserializer.
 //!
-//! Raw members are borrowed as `&RawValue` and become slices of the line, as ours do. Unlike ours, members nobody
-//! knows are dropped, a lone surrogate fails the message, and an error names no member.
+//! Raw members are borrowed as `&RawValue` and become slices of the line, as ours do. Unlike with ours, unknown
+//! members are dropped, a lone surrogate fails the message, and an error names no member.
 
 use std::{cell::RefCell, process::ExitCode};
 
@@ -91,7 +91,7 @@ thread_local! {
     static LINE: RefCell<Bytes> = const { RefCell::new(Bytes::new()) };
 }
 
-/// A value kept as text: a slice of the line.
+/// A value kept as text, as a slice of the line.
 #[expect(dead_code, reason = "only decoded")]
 struct Raw(Bytes);
 
@@ -102,14 +102,14 @@ impl<'de> Deserialize<'de> for Raw {
     }
 }
 
-/// Reads the answer on `line` and passes its result to `look`.
+/// Decodes the response in `line` and passes its result to `look`.
 fn answer<T: for<'a> Deserialize<'a>>(line: BytesMut, look: impl FnOnce(T) -> usize) -> usize {
     let line = line.freeze();
     LINE.set(line.clone());
     let text = std::str::from_utf8(&line).expect("the line is text");
     let response: Response<'_, T> = serde_json::from_str(text).expect("the line is an answer");
     assert!(response.jsonrpc == "2.0" && response.id == 1234);
-    // From here on only its slices keep the line.
+    // From here on, only the slices keep the line in memory.
     LINE.take();
     let Response { result, .. } = response;
     drop(line);

@@ -1,4 +1,4 @@
-//! Answers, rendered before they are asked for.
+//! Responses, rendered in advance.
 
 use std::io::Write;
 
@@ -7,17 +7,17 @@ use bench_server::{Request, ToolList, large_result, small_result};
 const SERVER: &str = r#"{"name":"bench-server","version":"1.0.0"}"#;
 const CAPABILITIES: &str = r#""capabilities":{"tools":{}}"#;
 
-/// Every answer of one server.
+/// All responses of one server.
 pub(crate) struct Answers {
     list: ToolList,
     legacy: bool,
     /// Whether the client speaks 2026-07-28, whose results say what kind they are.
     modern: bool,
     small: Answer,
-    // The big ones are rendered when first asked for: a cold start must not pay for them.
+    // Large results are rendered on first use, so that they do not slow down a cold start.
     large: Option<Answer>,
     tools: Option<Answer>,
-    /// The rest of an answer of which there is one in a connection.
+    /// The rest of a response that is sent once per connection.
     rare: Vec<u8>,
 }
 
@@ -36,10 +36,10 @@ impl Answer {
     }
 }
 
-/// A message in three parts, of which only the id is not known beforehand.
+/// A message in three parts. Only the id is not known in advance.
 pub(crate) struct Message<'a> {
     pub(crate) id: &'a [u8],
-    /// From behind the id to the end.
+    /// The part after the id.
     member: &'static [u8],
     rest: &'a [u8],
 }
@@ -51,7 +51,7 @@ impl<'a> Message<'a> {
         Self::HEAD.len() + self.id.len() + self.member.len() + self.rest.len()
     }
 
-    /// Appends all but the part that is long, if there is one, and returns that.
+    /// Appends the message without its long part, if it has one, and returns that part.
     pub(crate) fn write(&self, out: &mut Vec<u8>) -> &'a [u8] {
         const LONG: usize = 64 << 10;
         out.extend_from_slice(Self::HEAD);
@@ -66,14 +66,14 @@ impl<'a> Message<'a> {
 }
 
 impl Answers {
-    /// With `legacy` the server does not know `server/discover`.
+    /// With `legacy`, the server does not support `server/discover`.
     pub(crate) fn new(list: ToolList, legacy: bool) -> Self {
         let small = Answer::new(&small_result(), "");
         let rare = Vec::new();
         Self { list, legacy, modern: false, small, large: None, tools: None, rare }
     }
 
-    /// The answer to `request`; none to a notification.
+    /// The response to `request`, or `None` for a notification.
     pub(crate) fn to<'a>(&'a mut self, request: &Request<'a>) -> Option<Message<'a>> {
         let id = request.id?;
         let answer = match request.method {
@@ -82,7 +82,7 @@ impl Answers {
             }
             b"tools/call" => &self.small,
             b"tools/list" => self.tools.get_or_insert_with(|| {
-                // Stale at once: a client that keeps lists must ask again each time.
+                // Stale immediately, so that a client with a cache requests the list every time.
                 Answer::new(&self.list.result(), r#""ttlMs":0,"cacheScope":"private","#)
             }),
             _ => return Some(self.rare(request.method, id)),
@@ -91,7 +91,7 @@ impl Answers {
         Some(Message { id, member: br#","result":"#, rest })
     }
 
-    /// The methods of which there is one in a connection.
+    /// Methods that are called once per connection.
     fn rare<'a>(&'a mut self, method: &[u8], id: &'a [u8]) -> Message<'a> {
         let mut member: &[u8] = br#","result":"#;
         self.rare.clear();

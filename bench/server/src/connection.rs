@@ -1,4 +1,4 @@
-//! One client on a socket: what it sent and was not taken yet, what it has not read yet.
+//! One connection: its unprocessed input and its unsent output.
 
 use std::{
     io::{self, ErrorKind, Read, Write},
@@ -10,23 +10,23 @@ use crate::{
     http, ws,
 };
 
-/// What became of the beginning of the input.
+/// The result of parsing the start of the input.
 pub(crate) enum Step {
-    /// Not enough there yet.
+    /// The request is incomplete.
     Wait,
-    /// So many bytes were a request.
+    /// A request of this many bytes.
     Taken(usize),
-    /// So many bytes were a request, and WebSocket follows.
+    /// A request of this many bytes, followed by WebSocket frames.
     Upgraded(usize),
-    /// The client says farewell.
+    /// The client closes the connection.
     Over,
 }
 
-/// What is to be written.
+/// The output.
 #[derive(Default)]
 pub(crate) struct Out {
     bytes: Vec<u8>,
-    /// Ends of writes within it.
+    /// The ends of the separate writes.
     cuts: Vec<usize>,
 }
 
@@ -44,7 +44,7 @@ impl Out {
         self.bytes.extend_from_slice(long);
     }
 
-    /// What follows goes into a write of its own.
+    /// Starts a separate write.
     pub(crate) fn cut(&mut self) {
         self.cuts.push(self.bytes.len());
     }
@@ -55,7 +55,7 @@ pub(crate) struct Connection {
     upgraded: bool,
     input: Vec<u8>,
     out: Out,
-    /// How much of `out` has gone.
+    /// How much of `out` is written.
     written: usize,
 }
 
@@ -71,15 +71,15 @@ impl Connection {
         &self.stream
     }
 
-    /// Whether something waits until the client reads.
+    /// Whether output is pending.
     pub(crate) fn is_blocked(&self) -> bool {
         self.written < self.out.bytes.len()
     }
 
-    /// Reads, answers and writes as far as it goes. Whether the client is still there.
+    /// Reads, responds and writes until it would block. Returns whether the connection is still open.
     pub(crate) fn serve(&mut self, answers: &mut Answers, buffer: &mut [u8]) -> io::Result<bool> {
         loop {
-            // Who does not read is not read from.
+            // Do not read from a client that does not read.
             self.flush()?;
             if self.is_blocked() {
                 return Ok(true);
@@ -113,7 +113,7 @@ impl Connection {
                 }
             }
             self.input.drain(..at);
-            // Less than there was room for: that was all, and asking again would only cost.
+            // The read did not fill the buffer, so another read would return nothing.
             if read < buffer.len() {
                 self.flush()?;
                 return Ok(true);

@@ -1,4 +1,4 @@
-//! Just enough of HTTP/1.1: a POST is answered, what form the answer has is up to the path.
+//! The part of HTTP/1.1 that the clients use. The path selects the form of the response to a POST.
 
 use std::io::Write;
 
@@ -27,7 +27,7 @@ pub(crate) fn step(input: &[u8], answers: &mut Answers, out: &mut Out) -> Step {
                 upgrade(key, out);
                 return Step::Upgraded(taken);
             }
-            // The stream for what nobody asked for: opened, and nothing ever said.
+            // The stream for messages without a request stays silent.
             None if path == b"/sse" => out.add(
                 b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\
                   cache-control: no-cache\r\ntransfer-encoding: chunked\r\n\r\n",
@@ -47,7 +47,7 @@ fn post(path: &[u8], body: &[u8], answers: &mut Answers, out: &mut Out) {
     };
     out.add(b"HTTP/1.1 200 OK\r\n");
     if opens {
-        // One for all: nothing here depends on it.
+        // The same session for all clients: nothing depends on it.
         out.add(b"mcp-session-id: 3f8a41d2-7c55-4e0b-9d6a-bench\r\n");
     }
     if path == b"/sse" {
@@ -62,7 +62,7 @@ fn post(path: &[u8], body: &[u8], answers: &mut Answers, out: &mut Out) {
         out.message(&message);
         out.add(after);
         out.add(b"\r\n");
-        // Servers that stream do not know yet that this was all: the end is a write of its own.
+        // Real servers do not know yet that the stream ends here, so the end is a separate write.
         out.cut();
         out.add(b"0\r\n\r\n");
     } else {
@@ -90,7 +90,7 @@ fn request_line(head: &[u8]) -> (&[u8], &[u8]) {
     (words.next().unwrap_or_default(), words.next().unwrap_or_default())
 }
 
-/// The value of a header. Names are compared without regard to case.
+/// The value of a header. The case of names is ignored.
 fn header<'a>(head: &'a [u8], name: &[u8]) -> Option<&'a [u8]> {
     head.split(|&byte| byte == b'\n').find_map(|line| {
         let (key, value) = line.split_at_checked(name.len())?;

@@ -1,6 +1,6 @@
-//! The server every contender talks to, and the payloads it answers with.
+//! The server of all contenders, and its payloads.
 //!
-//! The payloads are a library so that the workers can decode the very same bytes without a pipe.
+//! The payloads are a library, so that the workers can decode the same bytes without a pipe.
 
 mod payload;
 mod scan;

@@ -1,13 +1,13 @@
-//! An MCP server that is never the bottleneck: one thread, answers rendered before they are asked
-//! for, and of a request only id, method and tool name read.
+//! An MCP server that is never the bottleneck: one thread, responses rendered in advance, and only
+//! the id, the method and the tool name of a request are parsed.
 //!
 //! ```text
 //! bench-server [--listen] [--tools N] [--tool-bytes N] [--legacy]
 //! ```
 //!
-//! It speaks both eras; with `--legacy` it does not know `server/discover`. It serves its stdin, or
-//! with `--listen` a port that it prints: HTTP at `/json` with answers in JSON, at `/sse` with
-//! answers in streams of one event, and WebSocket for whoever asks for that.
+//! It supports both eras; with `--legacy` it does not support `server/discover`. It serves stdin, or
+//! with `--listen` a port that it prints: HTTP at `/json` with JSON responses, at `/sse` with
+//! streams of one event, and WebSocket on request.
 
 mod answers;
 mod connection;
@@ -42,7 +42,7 @@ fn main() -> ExitCode {
     let answers = Answers::new(list, legacy);
     match if listen { socket::serve(answers) } else { pipe::serve(answers) } {
         Ok(()) => ExitCode::SUCCESS,
-        // The client went away while we were writing: its way of hanging up.
+        // The client closed the connection during a write.
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("bench-server: {error}");

@@ -1,8 +1,8 @@
-//! What the server answers with: the same bytes in every run, in the shape real servers send.
+//! The results of the server: the same bytes in every run, in the form of real servers.
 
 use std::fmt::Write;
 
-/// How large a catalogue is.
+/// The size of a tool list.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ToolList {
     /// Number of tools.
@@ -12,7 +12,7 @@ pub struct ToolList {
 }
 
 impl ToolList {
-    /// The result of a `tools/list` that holds the whole catalogue in one page.
+    /// The result of `tools/list` with all tools in one page.
     pub fn result(self) -> String {
         let mut words = Words::default();
         let mut out = String::with_capacity(self.tools * (self.bytes + 64) + 64);
@@ -37,7 +37,7 @@ pub fn small_result() -> String {
 }
 
 /// A result whose one text, once decoded, is 1 MiB: source code and log lines, so an escape every
-/// thirty bytes or so and now and then a character outside ASCII.
+/// thirty bytes or so and some characters outside ASCII.
 pub fn large_result() -> String {
     const TEXT: usize = 1 << 20;
     let mut words = Words::default();
@@ -95,14 +95,14 @@ pub fn structured_result() -> String {
     )
 }
 
-/// The line that carries `result` as the answer to `id`, newline included.
+/// The response to `id` with `result`, as a line with its newline.
 pub fn line(id: &str, result: &str) -> String {
     format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"result\":{result}}}\n")
 }
 
 /// One tool: half of its bytes in the description, most of the rest in those of its three
 /// parameters. Large tools are large because of their prose; a schema that grew along with it
-/// would only flatter those who leave schemas unparsed.
+/// would favour clients that leave schemas unparsed.
 fn tool(out: &mut String, index: usize, bytes: usize, words: &mut Words) {
     const PARAMETERS: usize = 3;
     let end = out.len() + bytes;
@@ -127,7 +127,7 @@ fn tool(out: &mut String, index: usize, bytes: usize, words: &mut Words) {
         r#"},"required":["field_0"],"additionalProperties":false},"annotations":{"title":""#,
     );
     let tail = r#"","readOnlyHint":true,"openWorldHint":false}}"#;
-    // The last title takes up what is missing, so that every tool weighs the same.
+    // The last title is padded, so that every tool has the same size.
     let missing = end.saturating_sub(out.len() + tail.len()).max(8);
     out.push_str(&words.prose(missing));
     out.push_str(tail);

@@ -1,4 +1,4 @@
-//! Over stdin and stdout, a line each. Whatever came in one read goes out in one write.
+//! Serves stdin and stdout, one message per line. The responses to one read are sent in one write.
 
 use std::{
     fs::File,
@@ -10,9 +10,9 @@ use bench_server::Request;
 
 use crate::answers::Answers;
 
-/// Answers until the client closes our stdin.
+/// Responds until the client closes the standard input.
 pub(crate) fn serve(mut answers: Answers) -> io::Result<()> {
-    // Plain files: std's stdout would look for line ends and flush at each.
+    // Plain files: std's stdout flushes at every line end.
     let mut stdin = File::from(io::stdin().as_fd().try_clone_to_owned()?);
     let mut stdout = File::from(io::stdout().as_fd().try_clone_to_owned()?);
     let mut out = Vec::with_capacity(256 << 10);
@@ -34,7 +34,7 @@ pub(crate) fn serve(mut answers: Answers) -> io::Result<()> {
             let Some(message) = answers.to(&request) else { continue };
             let long = message.write(&mut out);
             if !long.is_empty() {
-                // Straight from where it lies, after all that was answered before it.
+                // Written without a copy, after the responses before it.
                 stdout.write_all(&out)?;
                 out.clear();
                 stdout.write_all(long)?;

@@ -1,10 +1,10 @@
-//! Reading of a request exactly as much as an answer needs: `id`, `method` and, for a tool call,
-//! the tool's name. Values in between are stepped over, not parsed.
+//! Parses the parts of a request that the response needs: `id`, `method` and, for a tool call,
+//! the tool's name. Other values are skipped.
 
 /// The parts of a request the server looks at, as raw JSON text without quotes around strings.
 #[derive(Debug, Default, PartialEq)]
 pub struct Request<'a> {
-    /// The id as it stood there, quotes included. `None` for a notification.
+    /// The id as text, with its quotes. `None` for a notification.
     pub id: Option<&'a [u8]>,
     pub method: &'a [u8],
     /// `params.name`, empty when there is none.
@@ -22,7 +22,7 @@ impl<'a> Request<'a> {
             b"params" => params = value,
             _ => {}
         });
-        // Only a call's name matters; `_meta` may hold a name of its own, one level deeper.
+        // Only the name of the call is needed. `_meta` may contain another name, one level deeper.
         if request.method == b"tools/call" {
             members(params, |key, value| {
                 if key == b"name" {
@@ -62,7 +62,7 @@ fn next<'a>(text: &'a [u8], at: &mut usize) -> Option<&'a [u8]> {
                 continue;
             }
             b'{' | b'[' => depth += 1,
-            // The end of the object we are in, or of a number just before it.
+            // The end of the enclosing object, or of a number before it.
             b'}' | b']' | b',' | b' ' if depth == 0 => break,
             b'}' | b']' => {
                 depth -= 1;
@@ -78,7 +78,7 @@ fn next<'a>(text: &'a [u8], at: &mut usize) -> Option<&'a [u8]> {
     (*at > start).then(|| &text[start..*at])
 }
 
-/// Where the string that opens at `at` is over.
+/// The end of the string that starts at `at`.
 fn behind_string(text: &[u8], at: usize) -> Option<usize> {
     let mut at = at + 1;
     loop {

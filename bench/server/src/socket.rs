@@ -1,4 +1,4 @@
-//! Over TCP: one thread and epoll, so that two hundred clients cost no more than one.
+//! Serves TCP with one thread and epoll, so that many clients need no more threads than one.
 
 use std::{
     collections::HashMap,
@@ -13,7 +13,7 @@ use crate::{answers::Answers, connection::Connection};
 const STDIN: u64 = 0;
 const LISTENER: u64 = 1;
 
-/// Tells its address in a line on stdout, and serves until our stdin is closed.
+/// Prints the address as a line on stdout, and serves until stdin is closed.
 pub(crate) fn serve(mut answers: Answers) -> io::Result<()> {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
     listener.set_nonblocking(true)?;
@@ -22,7 +22,7 @@ pub(crate) fn serve(mut answers: Answers) -> io::Result<()> {
     stdout.flush()?;
     let epoll = Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC)?;
     epoll.add(&listener, EpollEvent::new(EpollFlags::EPOLLIN, LISTENER))?;
-    // Whoever started us holds the other end, and lets go of it even when it crashes.
+    // The parent process holds the other end, which closes even if the parent crashes.
     epoll.add(io::stdin(), EpollEvent::new(EpollFlags::EPOLLIN, STDIN))?;
     let mut connections: HashMap<u64, Connection> = HashMap::new();
     let mut last = LISTENER;
@@ -46,9 +46,9 @@ pub(crate) fn serve(mut answers: Answers) -> io::Result<()> {
             }
             let Some(connection) = connections.get_mut(&token) else { continue };
             let was_blocked = connection.is_blocked();
-            // A client that breaks off has its reasons.
+            // Errors of a connection end only that connection.
             if !connection.serve(&mut answers, &mut buffer).unwrap_or(false) {
-                // Closing the socket takes it out of epoll too.
+                // Closing the socket removes it from epoll.
                 connections.remove(&token);
                 continue;
             }

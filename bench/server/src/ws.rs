@@ -1,4 +1,4 @@
-//! Just enough of WebSocket: a message per frame, which is what clients send.
+//! The part of WebSocket that the clients use: one message per frame.
 
 use bench_server::Request;
 
@@ -15,7 +15,7 @@ const PONG: u8 = 0x8a;
 /// Takes the first frame in `input`.
 pub(crate) fn step(input: &mut [u8], answers: &mut Answers, out: &mut Out) -> Step {
     let Some((length, at)) = length(input) else { return Step::Wait };
-    // Clients mask what they send.
+    // Clients mask their frames.
     let (mask, taken) = (at, at + 4 + length);
     if input.len() < taken {
         return Step::Wait;

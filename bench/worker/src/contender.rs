@@ -28,22 +28,22 @@ pub enum Reach {
 
 /// One client library, used as its documentation says.
 ///
-/// Everything panics on failure: a benchmark that went wrong has no figures to report.
+/// All methods panic on failure: a failed benchmark has no figures.
 pub trait Contender: Sized + Send + Sync + 'static {
-    /// Reaches the server and returns once calls may be made.
+    /// Connects to the server and returns when it is ready for calls.
     fn connect(server: Server) -> impl Future<Output = Self> + Send;
 
-    /// Calls a tool without arguments; the length of the text it answered.
+    /// Calls a tool without arguments and returns the length of the text of its result.
     fn call(&self, tool: &'static str) -> impl Future<Output = usize> + Send;
 
-    /// Fetches the whole catalogue; the number of tools in it.
+    /// Lists all tools and returns their number.
     fn list(&self) -> impl Future<Output = usize> + Send;
 
     /// Ends the connection and the server in an orderly way.
     fn close(self) -> impl Future<Output = ()> + Send;
 
-    /// Makes `calls` calls, `depth` of them in flight at any time: as many tasks, each of which
-    /// calls again as soon as it has its answer, as the agents of one host would.
+    /// Makes `calls` calls, `depth` of them at a time: each of `depth` tasks makes the next call when it
+    /// has its response, like the agents of one host.
     fn call_many(
         self: Arc<Self>,
         tool: &'static str,
@@ -53,16 +53,16 @@ pub trait Contender: Sized + Send + Sync + 'static {
         call_many(self, tool, depth, calls)
     }
 
-    /// Decodes the line of a call's answer all the way to its type; the length of its text.
+    /// Decodes the line with a tool call's response to its type and returns the length of the text.
     ///
-    /// Owns the line, for those who decode in place. The newline is still there.
+    /// Owns the line, for contenders that decode in place. The line includes its newline.
     fn decode_call(line: BytesMut) -> usize;
 
-    /// Decodes the line of a catalogue all the way to its type; the number of tools.
+    /// Decodes the line with a list to its type and returns the number of tools.
     fn decode_list(line: BytesMut) -> usize;
 }
 
-/// What [`Contender::call_many`] does unless a contender knows better.
+/// The default of [`Contender::call_many`].
 pub async fn call_many<C: Contender>(
     client: Arc<C>,
     tool: &'static str,

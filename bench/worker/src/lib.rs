@@ -1,8 +1,8 @@
-//! The workloads, written once: each contender says how to connect, list, call and decode, and
-//! becomes a program that runs one workload in a process of its own and prints its figures.
+//! The workloads, shared by all contenders: each contender implements connect, list, call and decode, and is a
+//! program that runs one workload and prints its figures.
 //!
-//! A process of its own, because peak memory and CPU time belong to processes, and because one
-//! contender's heap must not be the next one's starting point.
+//! Each run is a separate process, because peak memory and CPU time are counted per process, and because the heap
+//! of one contender must not affect the next.
 
 mod contender;
 mod listening;
@@ -18,8 +18,8 @@ pub use crate::{
 };
 use crate::{options::Options, workload::Figures};
 
-/// Runs the workload named on the command line against `C` and prints the figures as one line of
-/// JSON: the whole of a contender's `main`.
+/// The `main` of a contender: runs the workload of the command line with `C` and prints the figures as one line
+/// of JSON.
 pub fn main<C: Contender>() -> ExitCode {
     let options = match Options::from_args(std::env::args().skip(1)) {
         Ok(options) => options,
@@ -28,7 +28,7 @@ pub fn main<C: Contender>() -> ExitCode {
             return ExitCode::FAILURE;
         }
     };
-    // Whatever hangs, the run ends. Never joined: the process leaves first.
+    // Ends a run that hangs. Not joined, because the process exits first.
     thread::spawn(|| {
         thread::sleep(Duration::from_secs(180));
         eprintln!("workload did not end within three minutes");

@@ -1,4 +1,4 @@
-//! The server that runs beside a worker, for those workloads that reach it over a socket.
+//! The server process for workloads over a socket.
 
 use std::{
     io::{BufRead, BufReader},
@@ -6,10 +6,10 @@ use std::{
     process::{Child, ChildStdin, Command, Stdio},
 };
 
-/// A running server. Ended with this value.
+/// A running server. It ends when this value is dropped.
 pub(crate) struct Listening {
     pub(crate) address: String,
-    /// Taken when it is time to end.
+    /// Closed to end the server.
     lifeline: Option<ChildStdin>,
     process: Child,
 }

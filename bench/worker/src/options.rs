@@ -5,7 +5,7 @@ use std::path::PathBuf;
 /// Which protocol a connection speaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Era {
-    /// Whatever the library does when nobody chooses.
+    /// The default of the library.
     Default,
     /// `initialize`, 2025-11-25.
     Legacy,
@@ -13,13 +13,13 @@ pub enum Era {
     Modern,
 }
 
-/// What connections go over.
+/// The transport.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Over {
     Stdio,
-    /// HTTP with answers in JSON.
+    /// HTTP with JSON responses.
     Json,
-    /// HTTP with answers in streams of events.
+    /// HTTP with responses in event streams.
     Sse,
     Ws,
 }
@@ -28,11 +28,11 @@ pub(crate) enum Over {
 #[derive(Debug)]
 pub(crate) struct Options {
     pub(crate) workload: String,
-    /// Repetitions that count; warm-up comes on top.
+    /// Measured repetitions, without the warm-up.
     pub(crate) iterations: usize,
     /// Calls in flight.
     pub(crate) depth: usize,
-    /// `small`, `large`, `plain`, `structured`, or `list` where a workload can do either.
+    /// `small`, `large`, `plain`, `structured` or `list`, for workloads that support several.
     pub(crate) what: String,
     /// Connections to hold.
     pub(crate) servers: usize,
@@ -40,9 +40,9 @@ pub(crate) struct Options {
     pub(crate) tool_bytes: usize,
     pub(crate) era: Era,
     pub(crate) over: Over,
-    /// As fast as the library can be made to go.
+    /// Tune the library for speed.
     pub(crate) tuned: bool,
-    /// One thread instead of tokio's default: what callgrind counts must not depend on stealing.
+    /// One thread instead of tokio's default, so that callgrind's counts do not depend on work stealing.
     pub(crate) current_thread: bool,
     /// Await in `async fn main`, as examples do, instead of in a spawned task.
     pub(crate) from_main: bool,
@@ -72,7 +72,7 @@ impl Options {
         while let Some(arg) = args.next() {
             match arg.as_str() {
                 "--current-thread" => options.current_thread = true,
-                // On one thread nobody is woken through the kernel.
+                // On one thread, wake-ups need no system calls.
                 "--tuned" => (options.tuned, options.current_thread) = (true, true),
                 "--from-main" => options.from_main = true,
                 _ => {
@@ -115,7 +115,7 @@ impl Options {
         Ok(())
     }
 
-    /// The tool a workload of calls asks for.
+    /// The tool to call.
     pub(crate) fn tool(&self) -> &'static str {
         if self.what == "large" { "large" } else { "small" }
     }

@@ -1,10 +1,10 @@
-//! What the kernel knows about this process: CPU time and resident memory.
+//! CPU time and resident memory of this process, as counted by the kernel.
 
 use std::fs;
 
 use nix::sys::resource::{UsageWho, getrusage};
 
-/// CPU time of all threads of this process so far, in microseconds. Children are not in it.
+/// CPU time of all threads of this process so far, in microseconds. Without children.
 pub(crate) fn cpu_us() -> f64 {
     let usage = getrusage(UsageWho::RUSAGE_SELF).expect("the kernel knows our CPU time");
     [usage.user_time(), usage.system_time()]
@@ -18,12 +18,12 @@ pub(crate) fn resident_kib() -> f64 {
     field("/proc/self/smaps_rollup", "Rss:")
 }
 
-/// The most memory that was ever resident, in KiB.
+/// The peak resident memory in KiB.
 pub(crate) fn peak_kib() -> f64 {
     field("/proc/self/status", "VmHWM:")
 }
 
-/// Makes the peak forget what was before.
+/// Resets the peak.
 pub(crate) fn reset_peak() {
     fs::write("/proc/self/clear_refs", "5").expect("our own peak may be reset");
 }

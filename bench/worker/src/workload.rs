@@ -33,8 +33,8 @@ pub(crate) fn run<C: Contender>(options: &Options) -> Figures {
     }
 }
 
-/// Runs `workload` on the runtime the options ask for: as a spawned task, where a host's calls
-/// come from, unless they say `async fn main`, from where every wake-up is a trip to the kernel.
+/// Runs `workload` on the runtime of the options: in a spawned task, like the calls of a host, or in
+/// `async fn main`, where every wake-up is a system call.
 fn on<F>(options: &Options, workload: fn(Plan) -> F) -> Figures
 where
     F: Future<Output = Figures> + Send + 'static,
@@ -63,7 +63,7 @@ struct Plan {
     depth: usize,
     servers: usize,
     tools: usize,
-    /// Ends with the workload that owns the plan.
+    /// The server ends with the plan.
     _listening: Option<Listening>,
 }
 
@@ -101,7 +101,7 @@ impl Plan {
     }
 }
 
-/// One call after the other.
+/// Calls in sequence.
 async fn call_in_sequence<C: Contender>(plan: Plan) -> Figures {
     let client = C::connect(plan.server.clone()).await;
     for _ in 0..plan.warm_up {
@@ -135,7 +135,7 @@ async fn call_many<C: Contender>(plan: Plan) -> Figures {
     vec![("per_s", calls / seconds), ("cpu_us", cpu / calls), ("operations", operations)]
 }
 
-/// One catalogue after the other.
+/// Lists in sequence.
 async fn list<C: Contender>(plan: Plan) -> Figures {
     let client = C::connect(plan.server.clone()).await;
     for _ in 0..plan.warm_up {
@@ -152,10 +152,10 @@ async fn list<C: Contender>(plan: Plan) -> Figures {
     figures
 }
 
-/// From nothing to the catalogues of so many servers, all started at once.
+/// Starts several servers at once, connects and lists their tools.
 async fn connect<C: Contender>(plan: Plan) -> Figures {
     let mut clock = Clock::start(plan.iterations);
-    // The first round loads programs and libraries and is forgotten.
+    // The first round loads programs and libraries, and does not count.
     for iteration in 0..=plan.iterations {
         let begun = Instant::now();
         let tasks: Vec<_> = (0..plan.servers)
@@ -190,7 +190,7 @@ async fn connect<C: Contender>(plan: Plan) -> Figures {
     clock.figures(1)
 }
 
-/// The most memory a few catalogues or results take, each dropped before the next.
+/// The peak memory of a few lists or results, each dropped before the next.
 async fn peak<C: Contender>(plan: Plan) -> Figures {
     let client = C::connect(plan.server.clone()).await;
     assert_ne!(client.call("small").await, 0);
@@ -205,8 +205,7 @@ async fn peak<C: Contender>(plan: Plan) -> Figures {
     vec![("growth_kib", growth)]
 }
 
-/// The memory a connection takes that has answered once and now waits, and the CPU time that
-/// waiting takes in a second.
+/// The memory of an idle connection after one call, and its CPU time per second.
 async fn idle<C: Contender>(plan: Plan) -> Figures {
     const WARM_UP: usize = 4;
     let mut clients = Vec::with_capacity(WARM_UP + plan.servers);
@@ -231,7 +230,7 @@ async fn idle<C: Contender>(plan: Plan) -> Figures {
     vec![("each_kib", each), ("process_kib", before), ("cpu_us", cpu)]
 }
 
-/// Decoding alone, from the line to the typed result and its drop; no pipe, no runtime.
+/// Decodes lines to typed results and drops them, without a pipe or a runtime.
 fn decode<C: Contender>(options: &Options) -> Figures {
     let list = ToolList { tools: options.tools, bytes: options.tool_bytes };
     let (result, decode): (_, fn(BytesMut) -> usize) = match options.what.as_str() {
@@ -243,7 +242,7 @@ fn decode<C: Contender>(options: &Options) -> Figures {
     };
     const WARM_UP: usize = 2;
     let line = line("1234", &result);
-    // Enough lines to be worth a look at the clock; copied before it starts.
+    // Enough lines for the resolution of the clock, copied before it starts.
     let batch = (64 << 10) / line.len().min(64 << 10) + 1;
     let mut per_decode = Vec::with_capacity(options.iterations);
     for _ in 0..WARM_UP + options.iterations {
@@ -259,7 +258,7 @@ fn decode<C: Contender>(options: &Options) -> Figures {
     vec![("p50_us", p50), ("operations", operations)]
 }
 
-/// Laps and CPU time of a loop.
+/// The times and the CPU time of a loop.
 struct Clock {
     laps: Vec<f64>,
     cpu: f64,
@@ -276,7 +275,7 @@ impl Clock {
         self.laps.push(begun.elapsed().as_secs_f64() * 1e6);
     }
 
-    /// Takes out of the account what was used since it stood at `cpu`.
+    /// Excludes the CPU time used since it was `cpu`.
     fn forget_cpu_since(&mut self, cpu: f64) {
         self.cpu += usage::cpu_us() - cpu;
     }

@@ -217,7 +217,7 @@ impl Shared {
         }
     }
 
-    /// Resets the idle timeouts of calls: the server is silent because it is waiting for us.
+    /// Resets the idle timeouts of calls: the server is silent because it waits for a response itself.
     pub(crate) fn touch(&self) {
         self.lock().peer.touch(now());
     }
@@ -383,7 +383,7 @@ impl Driver {
         if sleep.deadline() != due {
             sleep.as_mut().reset(due);
         }
-        // A server that floods us exhausts tokio's cooperative budget, and then the timer returns
+        // A flood of messages exhausts tokio's cooperative budget, and then the timer returns
         // pending regardless of the time. So the clock decides.
         if sleep.as_mut().poll(cx).is_pending() && Instant::now() < due {
             return false;
@@ -432,7 +432,7 @@ impl Drop for Driver {
         let shared = self.shared.clone();
         let mut core = shared.lock();
         if !core.peer.is_closed() {
-            // It is unknown how much was written. Assume that everything was, which is the cautious answer.
+            // It is unknown how much was written. Assume that everything was, which is the cautious choice.
             core.peer.close(u64::MAX);
             self.settle(core);
             self.incoming.ended();

@@ -105,7 +105,7 @@ impl fmt::Display for HandshakeError {
             HandshakeError::Connect(error) => error.fmt(f),
             HandshakeError::Closed { phase, report } => write!(f, "during `{phase}`: {report}"),
             HandshakeError::TimedOut { phase, limit, diagnostics } => {
-                write!(f, "no answer to `{phase}` within {limit:?}")?;
+                write!(f, "no response to `{phase}` within {limit:?}")?;
                 if let Some(line) = &diagnostics.first_skipped {
                     let lines = diagnostics.skipped_lines;
                     write!(
@@ -138,7 +138,7 @@ impl fmt::Display for HandshakeError {
                 "the server does not support 2026-07-28, which this connection requires",
             ),
             HandshakeError::Shape { phase, error } => {
-                write!(f, "unreadable answer to `{phase}`: {error}")
+                write!(f, "invalid response to `{phase}`: {error}")
             }
         }
     }
@@ -258,12 +258,12 @@ impl fmt::Display for CallError {
                     write!(f, "`{method}` timed out: {timeout}")
                 }
                 (Failure::Malformed(error), Some(method)) => {
-                    write!(f, "unreadable answer to `{method}`: {error}")
+                    write!(f, "invalid response to `{method}`: {error}")
                 }
                 (Failure::Closed(delivery), _) => {
                     f.write_str(match delivery {
                         Delivery::NotSent => "unavailable: the request was not sent",
-                        _ => "unavailable: the connection closed before the answer",
+                        _ => "unavailable: the connection closed before the response",
                     })?;
                     match report {
                         Some(report) => write!(f, "; {report}"),

@@ -1,5 +1,9 @@
 //! A Model Context Protocol client over any link, for both eras of the protocol.
 //!
+#![doc = include_str!("../README.md")]
+//!
+//! # Structure
+//!
 //! [`Client::connect`] opens a link and negotiates the revision. After that the same methods list,
 //! call, read and subscribe in both eras. The server's requests to its host (elicitation, sampling,
 //! roots) go to a [`Handler`].
@@ -66,7 +70,3 @@ pub mod skills {
 
     pub use crate::client::skills::{LoadedSkill, SkillError, SkillFile};
 }
-
-#[cfg(doctest)]
-#[doc = include_str!("../README.md")]
-struct Readme;

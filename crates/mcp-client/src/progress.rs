@@ -1,4 +1,4 @@
-//! Progress reports as a stream.
+//! Progress reports as a stream: <https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/progress>.
 
 use std::{
     collections::VecDeque,

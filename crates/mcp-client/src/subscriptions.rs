@@ -61,7 +61,8 @@ impl Subscriptions {
         }
         let event = event(notification);
         match id {
-            // The subscription has ended, so the event is dropped.
+            // The subscription has ended, so the event is dropped. Ids are compared with their type (`1` is not `"1"`):
+            // <https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/subscriptions#receiving-notifications>
             Some(id) if self.with(Some(&id), |state| state.push(event.clone())).is_none() => vec![],
             Some(_) => vec![event],
             None => {
@@ -157,6 +158,8 @@ impl Listener {
     }
 
     /// Handles the acknowledgement. Returns the events that may have been missed while disconnected.
+    ///
+    /// <https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/subscriptions#acknowledgment>
     fn acknowledge(&self, agreed: ListenFilter) -> Vec<ServerEvent> {
         let lapsed = std::mem::take(&mut self.lock().lapses) > 0;
         let changes = if lapsed { agreed.everything() } else { Vec::new() };

@@ -1,4 +1,4 @@
-//! How a call can end other than well, and what that says about the other side.
+//! How calls fail, and whether a retry is safe and useful.
 
 mod cause;
 
@@ -11,46 +11,46 @@ use crate::{json::ShapeError, message::ErrorObject};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(clippy::exhaustive_enums, reason = "there is nothing between these three")]
 pub enum Delivery {
-    /// The request never left: trying again is safe.
+    /// The request was not sent: a retry is safe.
     NotSent,
-    /// The request left and no answer came: it may have been carried out.
+    /// The request was sent and no response arrived: the call may have been executed.
     Unknown,
-    /// The other side answered.
+    /// The peer responded.
     Executed,
 }
 
-/// What a failure calls for.
+/// How to react to a failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[expect(clippy::exhaustive_enums, reason = "callers decide by it, so it must be complete")]
 pub enum ErrorClass {
-    /// It may pass: try again after a while.
+    /// The failure is temporary: retry later.
     Transient,
-    /// The user has to log in, or their credentials do not do.
+    /// Credentials are missing or not accepted: the user has to log in.
     Auth,
-    /// The server forgot us: forget everything learnt from it, and start over.
+    /// The session no longer exists on the server: discard everything that was learnt in it, and initialize again.
     Session,
-    /// It will fail again until someone changes something.
+    /// A retry fails until the configuration or the server changes.
     Permanent,
 }
 
-/// How one request got lost on a link that lives on.
+/// How one request was lost, on a link that stays open.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Loss {
-    /// What became of the request.
+    /// The known effect of the request.
     pub delivery: Delivery,
-    /// What this calls for.
+    /// How to react.
     pub class: ErrorClass,
     /// The cause of the failure.
     pub cause: FailureCause,
-    /// What happened, for people.
+    /// A description for people.
     pub reason: Box<str>,
-    /// When the other side wants to be asked again.
+    /// The delay before a retry that the server asked for.
     pub retry_after: Option<Duration>,
 }
 
 impl Loss {
-    /// A loss that names no time to try again.
+    /// A loss without a delay for the retry.
     pub fn new(
         delivery: Delivery,
         class: ErrorClass,
@@ -71,26 +71,26 @@ impl From<Loss> for Failure {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Failure {
-    /// The other side answered with an error.
+    /// The peer responded with an error.
     Rejected(ErrorObject),
-    /// Its time was up.
+    /// A time limit of the call expired.
     TimedOut(Timeout),
-    /// The link closed first.
+    /// The link closed before the response arrived.
     Closed(Delivery),
-    /// The link lost this one request, and lives on.
+    /// The link lost this request and stays open.
     Lost(Box<Loss>),
-    /// The answer was larger than we accept.
+    /// The response exceeds the size limit.
     TooLarge {
         /// Its size in bytes.
         size: usize,
-        /// What we accept.
+        /// The limit in bytes.
         limit: usize,
     },
     /// The response has an unexpected shape.
     Malformed(ShapeError),
-    /// It was cancelled.
+    /// The call was cancelled.
     Cancelled,
-    /// It could not even be started.
+    /// The call could not be started.
     Refused(Refused),
 }
 
@@ -100,7 +100,7 @@ impl Failure {
         self.facts().0
     }
 
-    /// What this calls for.
+    /// How to react.
     pub fn class(&self) -> ErrorClass {
         self.facts().1
     }
@@ -128,7 +128,7 @@ impl Failure {
         }
     }
 
-    /// When the server wants to be asked again, where it says so.
+    /// The delay before a retry, if the server asked for one.
     pub fn retry_after(&self) -> Option<Duration> {
         match self {
             Failure::Lost(loss) => loss.retry_after,
@@ -145,26 +145,26 @@ impl fmt::Display for Failure {
             Failure::Closed(Delivery::NotSent) => {
                 f.write_str("the connection closed before the request was sent")
             }
-            Failure::Closed(_) => f.write_str("the connection closed before the answer came"),
+            Failure::Closed(_) => f.write_str("the connection closed before the response arrived"),
             Failure::Lost(loss) => f.write_str(&loss.reason),
             Failure::TooLarge { size, limit } => {
                 write!(f, "message too large: {size} bytes, and at most {limit} are accepted")
             }
-            Failure::Malformed(error) => write!(f, "unreadable answer: {error}"),
+            Failure::Malformed(error) => write!(f, "invalid response: {error}"),
             Failure::Cancelled => f.write_str("cancelled"),
             Failure::Refused(refused) => refused.fmt(f),
         }
     }
 }
 
-/// Without a source: what the other side said is part of the text already.
+/// Has no `source`: the message includes the peer's error already.
 impl std::error::Error for Failure {}
 
-/// Which limit a call ran into.
+/// The time limit that expired.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Timeout {
-    /// Whether it was the limit for the whole call rather than the one for silence.
+    /// Whether the limit for the whole call expired, and not the one for silence.
     pub in_total: bool,
     /// The limit for silence.
     pub idle: Option<Duration>,
@@ -173,7 +173,7 @@ pub struct Timeout {
 }
 
 impl Timeout {
-    /// A limit that was run into.
+    /// A limit that has expired.
     pub fn new(in_total: bool, idle: Option<Duration>, total: Option<Duration>) -> Self {
         Self { in_total, idle, total }
     }
@@ -187,22 +187,22 @@ impl fmt::Display for Timeout {
         };
         let (idle, total) = (limit(self.idle), limit(self.total));
         if self.in_total {
-            write!(f, "no answer within {total} in all (limit without progress: {idle})")
+            write!(f, "no response within {total} in total (limit without progress: {idle})")
         } else {
-            write!(f, "no answer or progress for {idle} (limit in all: {total})")
+            write!(f, "no response or progress for {idle} (total limit: {total})")
         }
     }
 }
 
-/// Why a call could not even be started.
+/// Why a call could not be started.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Refused {
-    /// The link is gone.
+    /// The link is closed.
     Closed,
-    /// So many calls are waiting already.
+    /// The maximum number of calls is waiting for responses.
     TooManyCalls {
-        /// How many may.
+        /// The maximum.
         limit: usize,
     },
 }
@@ -212,7 +212,7 @@ impl fmt::Display for Refused {
         match self {
             Refused::Closed => f.write_str("the connection is closed"),
             Refused::TooManyCalls { limit } => {
-                write!(f, "{limit} calls are already waiting for their answers")
+                write!(f, "{limit} calls are already waiting for responses")
             }
         }
     }

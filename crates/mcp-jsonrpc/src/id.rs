@@ -1,4 +1,4 @@
-//! What ties an answer to its request.
+//! The id that a request and its response share.
 
 use std::{fmt, sync::Arc};
 

@@ -1,4 +1,8 @@
-//! JSON-RPC 2.0 as MCP speaks it: messages, framing, and matching answers to requests.
+//! JSON-RPC 2.0 as MCP uses it: messages, framing, and matching of responses to requests.
+//!
+#![doc = include_str!("../README.md")]
+//!
+//! # Structure
 //!
 //! This crate performs no I/O and reads no clock: bytes and instants go in, messages and events
 //! come out. Start with [`Peer`]; [`Message`] is the vocabulary it speaks, [`LineDecoder`](wire::LineDecoder) and
@@ -26,7 +30,3 @@ pub use crate::{
     message::{ErrorObject, Message, Notification, Request, Response},
     peer::{CallId, CallLimits, Event, Peer, PeerOptions, Progress, UnmatchedMessages},
 };
-
-#[cfg(doctest)]
-#[doc = include_str!("../README.md")]
-struct Readme;

@@ -1,4 +1,7 @@
-//! The four things two peers can say to each other.
+//! The messages of JSON-RPC 2.0: requests, notifications, responses and errors.
+//!
+//! <https://www.jsonrpc.org/specification>, as restricted by
+//! <https://modelcontextprotocol.io/specification/2025-11-25/basic#messages>
 
 use std::{borrow::Cow, fmt};
 
@@ -20,55 +23,55 @@ use crate::{
 #[derive(Clone, Debug, PartialEq)]
 #[expect(clippy::exhaustive_enums, reason = "JSON-RPC 2.0 is finished")]
 pub enum Message {
-    /// Wants an answer.
+    /// Expects a response.
     Request(Request),
-    /// Wants none.
+    /// Expects no response.
     Notification(Notification),
-    /// Is one.
+    /// Responds to a request.
     Response(Response),
 }
 
-/// A message that wants an answer.
+/// A message that expects a response: <https://www.jsonrpc.org/specification#request_object>.
 #[derive(Clone, Debug, PartialEq)]
 #[expect(clippy::exhaustive_structs, reason = "JSON-RPC 2.0 is finished")]
 pub struct Request {
-    /// Comes back with the answer.
+    /// The id, which the response repeats.
     pub id: RequestId,
-    /// What to do.
+    /// The name of the method.
     pub method: Cow<'static, str>,
-    /// With what: an object or an array, if anything.
+    /// The parameters, if any: an object or an array.
     pub params: Option<RawJson>,
 }
 
-/// A message that wants no answer.
+/// A message without a response: <https://www.jsonrpc.org/specification#notification>.
 #[derive(Clone, Debug, PartialEq)]
 #[expect(clippy::exhaustive_structs, reason = "JSON-RPC 2.0 is finished")]
 pub struct Notification {
-    /// What happened.
+    /// The name of the method.
     pub method: Cow<'static, str>,
-    /// The details: an object or an array, if anything.
+    /// The parameters, if any: an object or an array.
     pub params: Option<RawJson>,
 }
 
-/// The answer to a request.
+/// The response to a request: <https://www.jsonrpc.org/specification#response_object>.
 #[derive(Clone, Debug, PartialEq)]
 #[expect(clippy::exhaustive_structs, reason = "JSON-RPC 2.0 is finished")]
 pub struct Response {
-    /// The request's id. Missing only where the other side could not read the request.
+    /// The id of the request. `None` if the peer could not parse the request.
     pub id: Option<RequestId>,
-    /// What came of it.
+    /// The result or the error.
     pub outcome: Result<RawJson, ErrorObject>,
 }
 
-/// The other side's way of saying no.
+/// The error in a response: <https://www.jsonrpc.org/specification#error_object>.
 #[derive(Clone, PartialEq)]
 #[expect(clippy::exhaustive_structs, reason = "JSON-RPC 2.0 is finished")]
 pub struct ErrorObject {
-    /// One of the [`ErrorObject`] constants, or the other side's own.
+    /// One of the [`ErrorObject`] constants, or a code defined by the protocol or the peer.
     pub code: i64,
-    /// For people. Written by the other side, so to be treated as foreign text.
+    /// A description for people. Foreign text.
     pub message: String,
-    /// For programs.
+    /// Further details for programs.
     pub data: Option<RawJson>,
 }
 
@@ -103,7 +106,7 @@ impl Message {
         out.push(b'}');
     }
 
-    /// The method, where there is one.
+    /// The method of a request or a notification.
     pub fn method(&self) -> Option<&str> {
         match self {
             Message::Request(request) => Some(&request.method),
@@ -123,7 +126,7 @@ impl Request {
         Self { id: id.into(), method: method.into(), params }
     }
 
-    /// The answer to this request.
+    /// Builds the response to this request.
     pub fn answer(&self, outcome: Result<RawJson, ErrorObject>) -> Message {
         Message::Response(Response { id: Some(self.id.clone()), outcome })
     }
@@ -137,15 +140,15 @@ impl Notification {
 }
 
 impl ErrorObject {
-    /// The text was not JSON.
+    /// The message is not JSON.
     pub const PARSE_ERROR: i64 = -32700;
-    /// The JSON was not a request.
+    /// The JSON is not a valid request.
     pub const INVALID_REQUEST: i64 = -32600;
     /// The method does not exist.
     pub const METHOD_NOT_FOUND: i64 = -32601;
-    /// The method does not take those params.
+    /// The parameters are invalid for the method.
     pub const INVALID_PARAMS: i64 = -32602;
-    /// Something broke on the way.
+    /// The request failed because of an internal error.
     pub const INTERNAL_ERROR: i64 = -32603;
 
     /// An error without further data.
@@ -189,8 +192,8 @@ fn write_method(method: &str, params: Option<&RawJson>, out: &mut Vec<u8>) {
     }
 }
 
-/// Appends a raw value. A value that came by a transport without lines may be spread over
-/// several; outside strings a newline is only white space, and inside it can't be.
+/// Appends a raw value on one line. A value from a transport without lines may contain newlines. They are white space
+/// between tokens, because newlines in strings are escaped.
 fn write_raw(value: &RawJson, out: &mut Vec<u8>) {
     let start = out.len();
     out.extend_from_slice(value.as_bytes());

@@ -1,4 +1,4 @@
-//! Our side of one conversation: plain state, no sockets, no clock.
+//! One side of a JSON-RPC connection: plain state without I/O or a clock.
 
 mod call;
 mod event;
@@ -25,7 +25,7 @@ use crate::{
 
 const CANCELLED: &str = "notifications/cancelled";
 const PROGRESS: &str = "notifications/progress";
-/// How many calls given up on are remembered, to tell their late answers from duplicates.
+/// How many abandoned calls are remembered, to distinguish late responses from duplicates.
 const REMEMBERED: usize = 64;
 
 /// The number of queued messages above which a refused request is dropped without a response.
@@ -35,9 +35,9 @@ const KEPT_REFUSALS: usize = 1024;
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct PeerOptions {
-    /// How many calls of ours may wait at once. Default 65,536.
+    /// The maximum number of calls that wait for responses. Default 65,536.
     pub max_calls: usize,
-    /// How many requests of theirs may wait for an answer at once. Default 64.
+    /// The maximum number of requests of the peer that wait for responses. Default 64.
     pub max_incoming: usize,
 }
 
@@ -53,7 +53,7 @@ impl Default for PeerOptions {
 /// [`expire`](Self::expire) and [`close`](Self::close); consequences come out of
 /// [`next_outgoing`](Self::next_outgoing), [`next_abandoned`](Self::next_abandoned),
 /// [`next_event`](Self::next_event) and [`next_wake`](Self::next_wake), and of [`poll`](Self::poll)
-/// for the one who made a call.
+/// for the caller.
 ///
 /// ```
 /// use std::{task::{Context, Poll, Waker}, time::Instant};
@@ -64,7 +64,7 @@ impl Default for PeerOptions {
 /// let request = Request::new(call, "ping", None);
 /// ours.sent(call, 1);
 ///
-/// // Somewhere else, someone answers.
+/// // The response arrives.
 /// ours.receive(request.answer(Ok(RawJson::empty_object())), now);
 /// let mut cx = Context::from_waker(Waker::noop());
 /// assert_eq!(ours.poll(call, &mut cx), Poll::Ready(Ok(RawJson::empty_object())));
@@ -75,7 +75,7 @@ pub struct Peer {
     options: PeerOptions,
     last_id: i64,
     calls: HashMap<i64, Call, NumberHash>,
-    /// No call is due before this. Answers do not move it, so it may be too early, never too late.
+    /// No call expires before this. Responses do not move it, so it may be too early, but never too late.
     check_at: Option<Instant>,
     incoming: HashSet<RequestId>,
     given_up: VecDeque<i64>,
@@ -84,17 +84,17 @@ pub struct Peer {
     events: VecDeque<Event>,
     wakes: Vec<Waker>,
     noise: UnmatchedMessages,
-    /// How much the link had handed over when it closed.
+    /// The number of messages that the link had written when it closed.
     closed: Option<u64>,
 }
 
 impl Peer {
-    /// A peer with other bounds than the usual.
+    /// A peer with these bounds.
     pub fn new(options: PeerOptions) -> Self {
         Self { options, ..Self::default() }
     }
 
-    /// Starts a call. The caller then encodes it, hands it to a link, and says [`sent`](Self::sent).
+    /// Starts a call. The caller then encodes the request, hands it to a link, and reports it as [`sent`](Self::sent).
     pub fn open(&mut self, limits: CallLimits, now: Instant) -> Result<CallId, Refused> {
         if self.is_closed() {
             return Err(Refused::Closed);
@@ -109,7 +109,7 @@ impl Peer {
         Ok(CallId(self.last_id))
     }
 
-    /// The link has taken the request, as the `ticket`th message.
+    /// Records that the link has accepted the request as its message number `ticket`.
     pub fn sent(&mut self, id: CallId, ticket: u64) {
         let Some(call) = self.calls.get_mut(&id.0) else { return };
         let was_sent = call.ticket.replace(ticket).is_some();
@@ -127,14 +127,14 @@ impl Peer {
         }
     }
 
-    /// The outcome of a call, once; the waker in `cx` is woken when there is one.
+    /// Returns the outcome of a call, once. The waker in `cx` is woken when there is one.
     ///
     /// A call that is unknown, or that has already returned its outcome, is reported as cancelled.
     pub fn poll(&mut self, id: CallId, cx: &mut Context<'_>) -> Poll<Result<RawJson, Failure>> {
         self.poll_reply(id, cx).map(|outcome| outcome.and_then(Reply::into_raw))
     }
 
-    /// The same, for callers who read the result themselves.
+    /// Like [`poll`](Self::poll), with the result undecoded.
     pub fn poll_reply(&mut self, id: CallId, cx: &mut Context<'_>) -> Poll<Result<Reply, Failure>> {
         let Some(call) = self.calls.get_mut(&id.0) else {
             return Poll::Ready(Err(Failure::Cancelled));
@@ -147,7 +147,7 @@ impl Peer {
         Poll::Ready(outcome)
     }
 
-    /// The next progress report of a call, `None` when there will be no more.
+    /// Returns the next progress report of a call, or `None` after the last one.
     ///
     /// Keeps a waker apart from that of [`poll`](Self::poll), so two tasks may share a call.
     pub fn poll_progress(&mut self, id: CallId, cx: &mut Context<'_>) -> Poll<Option<Progress>> {
@@ -162,8 +162,8 @@ impl Peer {
         }
     }
 
-    /// Abandons this call. Returns whether to send a cancellation: only if the other side may have
-    /// received the request and has not responded.
+    /// Abandons this call. Returns whether to send a cancellation: only if the peer may have received the request and
+    /// has not responded.
     pub fn give_up(&mut self, id: CallId) -> bool {
         let Some(call) = self.calls.remove(&id.0) else { return false };
         if call.outcome.is_some() {
@@ -173,7 +173,8 @@ impl Peer {
         call.ticket.is_some() && !call.limits.silent && !self.is_closed()
     }
 
-    /// The notification that tells the other side of a call we gave up on.
+    /// Builds the notification that cancels an abandoned call:
+    /// <https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/cancellation#cancellation-flow>
     pub fn cancellation(id: CallId, reason: &str) -> Message {
         let mut params = format!(r#"{{"requestId":{},"reason":"#, id.0).into_bytes();
         write_string(reason, &mut params);
@@ -181,7 +182,7 @@ impl Peer {
         Message::Notification(Notification::new(CANCELLED, Some(RawJson::trusted(params))))
     }
 
-    /// Takes in one message from the other side.
+    /// Processes one message of the peer.
     pub fn receive(&mut self, message: Message, now: Instant) {
         match message {
             Message::Response(Response { id: Some(id), outcome }) => {
@@ -198,18 +199,18 @@ impl Peer {
         }
     }
 
-    /// Takes in an answer that has only been recognised.
+    /// Processes a response of which only the id has been parsed.
     pub fn receive_reply(&mut self, reply: Reply) {
         let id = reply.id().clone();
         self.complete(&id, Ok(reply));
     }
 
-    /// The link lost this one request, or its answer.
+    /// Records that the link lost this request or its response.
     pub fn fail(&mut self, id: &RequestId, failure: Failure) {
         self.complete(id, Err(failure));
     }
 
-    /// The other side is not silent but waits for us: every call's limit for silence starts anew.
+    /// Restarts the limit for silence of every call: the peer is not silent but waits for a response itself.
     pub fn touch(&mut self, now: Instant) {
         self.calls.values_mut().for_each(|call| call.touch(now));
     }
@@ -247,8 +248,8 @@ impl Peer {
         }
     }
 
-    /// The link is gone, after handing over its first `flushed` messages. Every call in flight
-    /// fails now, and no new one can be made.
+    /// Records that the link closed after it had written its first `flushed` messages. Every call in flight fails, and
+    /// no new one can be made.
     pub fn close(&mut self, flushed: u64) {
         self.closed = Some(flushed);
         self.incoming.clear();
@@ -262,7 +263,7 @@ impl Peer {
         }
     }
 
-    /// Our answer to a request of theirs. `None` if they no longer want it.
+    /// Builds the response to a request of the peer. `None` if the peer has cancelled the request.
     pub fn respond(
         &mut self,
         id: &RequestId,
@@ -278,18 +279,17 @@ impl Peer {
         self.outgoing.pop_front()
     }
 
-    /// The next call that ran out of time and that the other side should be told to drop, as after
-    /// [`give_up`](Self::give_up).
+    /// The next call that timed out and for which a cancellation should be sent, as after [`give_up`](Self::give_up).
     pub fn next_abandoned(&mut self) -> Option<CallId> {
         self.abandoned.pop_front()
     }
 
-    /// The next thing the other side started. Take these after every message: here they pile up.
+    /// The next event. Take the events after every message: the queue has no bound.
     pub fn next_event(&mut self) -> Option<Event> {
         self.events.pop_front()
     }
 
-    /// The next waker to wake. Kept until asked for, so that a lock can be let go of first.
+    /// The next waker to wake. Wakers are queued so that the caller can release its lock first.
     pub fn next_wake(&mut self) -> Option<Waker> {
         self.wakes.pop()
     }
@@ -299,7 +299,7 @@ impl Peer {
         self.check_at
     }
 
-    /// How many calls wait for their answer.
+    /// The number of calls that wait for responses.
     pub fn in_flight(&self) -> usize {
         self.calls.values().filter(|call| call.outcome.is_none()).count()
     }
@@ -309,7 +309,7 @@ impl Peer {
         self.noise
     }
 
-    /// Whether the link is gone.
+    /// Whether the link has closed.
     pub fn is_closed(&self) -> bool {
         self.closed.is_some()
     }
@@ -321,7 +321,8 @@ impl Peer {
         };
         match self.calls.get_mut(&number) {
             Some(call) if call.outcome.is_none() => call.finish(outcome, &mut self.wakes),
-            // Not an error: an answer to a call we gave up on may have crossed our cancellation.
+            // Not an error: a response may cross the cancellation of its call.
+            // <https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/cancellation#timing-considerations>
             Some(call) if !call.is_answered() => self.noise.late += 1,
             _ if self.given_up.contains(&number) => self.noise.late += 1,
             _ if (1..=self.last_id).contains(&number) => self.noise.duplicate += 1,
@@ -352,7 +353,7 @@ impl Peer {
         } else {
             ErrorObject::new(ErrorObject::INVALID_REQUEST, "this id is already in use")
         };
-        // A server that does not read must not make us keep an answer to everything it asks.
+        // A peer that sends requests and does not read must not fill the memory with refusals.
         if self.outgoing.len() < KEPT_REFUSALS {
             self.outgoing.push_back(request.answer(Err(refusal)));
         } else {
@@ -362,6 +363,8 @@ impl Peer {
 
     fn progress(&mut self, notification: &Notification, now: Instant) {
         let Some(params) = &notification.params else { return };
+        // Notifications with the token of a finished call are ignored:
+        // <https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/progress#behavior-requirements>
         let token = params.get("progressToken").and_then(|token| token.decode::<RequestId>().ok());
         let call = token.and_then(|id| self.calls.get_mut(&id.as_integer()?));
         let Some(call) = call.filter(|call| call.outcome.is_none()) else { return };
@@ -379,8 +382,9 @@ impl Peer {
             self.events.push_back(Event::Cancelled(id));
             return;
         }
-        // The two sides count their ids apart, so this may be about an old request of theirs that
-        // happens to share a number with a call of ours. Only a held stream can be ended this way.
+        // The ids of the two sides are independent, so the notification may concern an old request of the peer with the
+        // same number as a call. Only a stream can be ended this way:
+        // <https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/cancellation>
         let call = id.as_integer().and_then(|id| self.calls.get_mut(&id));
         if let Some(call) = call.filter(|call| call.limits.held && call.outcome.is_none()) {
             call.finish(Err(Failure::Cancelled), &mut self.wakes);

@@ -1,4 +1,4 @@
-//! Messages in bytes: lines cut from a stream, frames decoded, answers recognised by their first bytes.
+//! Messages as bytes: lines split from a stream, frames decoded, responses recognised by their first bytes.
 
 mod buffer_pool;
 mod decode;

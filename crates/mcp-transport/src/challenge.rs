@@ -1,5 +1,5 @@
 //! The challenge of a server that refuses a request for lack of credentials. The parser of `WWW-Authenticate` follows
-//! RFC 9110 §11.6, strict enough to be safe and lenient enough for deployed servers.
+//! <https://www.rfc-editor.org/rfc/rfc9110#section-11.6.1>, strict enough to be safe and lenient enough for deployed servers.
 
 use std::fmt;
 
@@ -127,6 +127,7 @@ impl<'a> Reader<'a> {
             self.rest = rest;
             self.blanks();
             let Some(value) = self.value() else { continue };
+            // A parameter must occur only once: <https://www.rfc-editor.org/rfc/rfc9110#section-11.2>. The first one counts.
             let known = scheme.params.iter().any(|(known, _)| known.eq_ignore_ascii_case(name));
             if !known && scheme.params.len() < MOST_PARAMS {
                 scheme.params.push((name.to_ascii_lowercase(), value));
@@ -171,7 +172,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// RFC 9110 `tchar`.
+/// A `tchar`: <https://www.rfc-editor.org/rfc/rfc9110#section-5.6.2>.
 pub(crate) fn is_token(c: char) -> bool {
     c.is_ascii_alphanumeric() || "!#$%&'*+-.^_`|~".contains(c)
 }

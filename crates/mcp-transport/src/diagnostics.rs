@@ -12,7 +12,7 @@ use crate::challenge::Challenge;
 pub struct CloseReport {
     /// Why the link ended.
     pub reason: CloseReason,
-    /// Messages up to this ticket were handed to the other side, later ones were not.
+    /// Messages up to this ticket were handed to the peer, later ones were not.
     pub flushed: u64,
     /// Diagnostics of the whole life of the link.
     pub diagnostics: Diagnostics,
@@ -47,7 +47,7 @@ impl fmt::Display for CloseReport {
 pub enum CloseReason {
     /// We closed it.
     Requested,
-    /// The other side closed the link.
+    /// The peer closed the link.
     Ended,
     /// Reading or writing failed.
     Failed {
@@ -101,7 +101,7 @@ impl fmt::Display for CloseReason {
             CloseReason::Requested => f.write_str("the connection was closed on request"),
             CloseReason::Ended => f.write_str("the server ended the connection"),
             CloseReason::Failed { reason, .. } => write!(f, "the connection failed: {reason}"),
-            CloseReason::SessionLost => f.write_str("the server no longer knows our session"),
+            CloseReason::SessionLost => f.write_str("the session no longer exists on the server"),
             CloseReason::Refused { reason, .. } => write!(f, "the server refused: {reason}"),
         }
     }

@@ -58,7 +58,7 @@ impl Default for InProcessOptions {
 /// use mcp_transport::InProcess;
 ///
 /// let server = InProcess::new(|link| Box::pin(async move {
-///     // Poll `link.inlet`, answer through `link.outlet`.
+///     // Poll `link.inlet`, respond through `link.outlet`.
 ///     # drop(link);
 /// }));
 /// ```

@@ -1,5 +1,9 @@
 //! Links that move whole JSON-RPC messages between a host and an MCP server.
 //!
+#![doc = include_str!("../README.md")]
+//!
+//! # Structure
+//!
 //! A [`Connect`] opens a [`Link`], and opens another one to reconnect. A link has two halves: an [`Outlet`] that many
 //! callers share, and an [`Inlet`] that one task polls. `mcp-client` interprets the messages. Only HTTP inspects
 //! them: its headers contain a request's method, protocol version and target, so that transport has a module with
@@ -96,7 +100,3 @@ pub mod process {
         WrapCommand, harden_host, run_program,
     };
 }
-
-#[cfg(doctest)]
-#[doc = include_str!("../README.md")]
-struct Readme;

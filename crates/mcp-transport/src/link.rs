@@ -41,9 +41,9 @@ impl<C: Connect + ?Sized> Connect for Arc<C> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[expect(clippy::exhaustive_enums, reason = "here or elsewhere")]
 pub enum Locality {
-    /// On this machine, started by us.
+    /// On this machine, started by this process.
     Local,
-    /// Elsewhere, or at least not started by us.
+    /// Elsewhere, or not started by this process.
     Remote,
 }
 
@@ -135,7 +135,7 @@ pub trait Inlet: Send {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Inbound {
-    /// A message from the other side.
+    /// A message from the peer.
     Message(Message),
     /// A response that is only recognized. The caller of the request parses it.
     Reply(Reply),

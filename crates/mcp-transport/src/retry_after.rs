@@ -1,4 +1,4 @@
-//! Parses `Retry-After`: seconds, or a date.
+//! Parses `Retry-After`: seconds, or a date. <https://www.rfc-editor.org/rfc/rfc9110#section-10.2.3>
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 

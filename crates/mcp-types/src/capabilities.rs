@@ -1,4 +1,6 @@
 //! The capabilities that a host declares to servers.
+//!
+//! <https://modelcontextprotocol.io/specification/2025-11-25/basic/lifecycle#capability-negotiation>
 
 use mcp_jsonrpc::{ObjectWriter, RawJson};
 
@@ -30,6 +32,8 @@ impl ClientCapabilities {
     pub fn to_json(&self, era: Era) -> RawJson {
         let empty = RawJson::empty_object();
         let mut all = ObjectWriter::new();
+        // An empty object would declare form elicitation, for compatibility with 2025-06-18:
+        // <https://modelcontextprotocol.io/specification/2025-11-25/client/elicitation#capabilities>
         if self.elicitation_form || self.elicitation_url {
             all.object("elicitation", |modes| {
                 if self.elicitation_form {
@@ -57,6 +61,7 @@ impl ClientCapabilities {
                 roots
             });
         }
+        // Legacy revisions do not define `extensions`.
         if !self.extensions.is_empty() && era == Era::Modern {
             all.object("extensions", |extensions| {
                 for (id, settings) in &self.extensions {

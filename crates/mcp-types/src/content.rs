@@ -183,6 +183,7 @@ impl<'de> Visitor<'de> for ContentVisitor {
             "audio" => Content::Audio(rest(early, map)?),
             "resource_link" => Content::ResourceLink(rest(early, map)?),
             "resource" => Content::Resource(rest(early, map)?),
+            // A type of a later revision is kept, so that a host can pass it on.
             _ => {
                 let mut members = Extra::default();
                 for (key, value) in early {

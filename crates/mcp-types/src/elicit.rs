@@ -40,6 +40,7 @@ impl ElicitRequest {
 
     /// Whether the user is asked to visit a URL rather than to fill in a form.
     pub fn is_url(&self) -> bool {
+        // Without a mode, it is a form: <https://modelcontextprotocol.io/specification/2025-11-25/client/elicitation#elicitation-requests>
         self.mode.as_deref() == Some("url")
     }
 
@@ -112,7 +113,8 @@ impl ElicitResult {
         Self { action: ElicitAction::Accept, content: Some(content) }
     }
 
-    /// The user agreed to visit the URL. This does not mean that they have finished there.
+    /// The user agreed to visit the URL. This does not mean that they have finished there:
+    /// <https://modelcontextprotocol.io/specification/2025-11-25/client/elicitation#url-mode-flow>.
     pub fn accept_url() -> Self {
         Self { action: ElicitAction::Accept, content: None }
     }

@@ -104,7 +104,7 @@ pub enum TextFormat {
     Uri,
     /// A date, as `2026-07-28`.
     Date,
-    /// A date with a time and an offset, as RFC 3339 writes it.
+    /// A date with a time and an offset, as in [RFC 3339](https://www.rfc-editor.org/rfc/rfc3339#section-5.6).
     DateTime,
     /// A format that the protocol does not define. Any text is valid.
     Other(String),

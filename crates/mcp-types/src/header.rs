@@ -1,4 +1,6 @@
 //! HTTP headers of the Streamable HTTP transport, in lower case.
+//!
+//! <https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http#standard-request-headers>
 
 /// The session a message belongs to (up to 2025-11-25).
 pub const SESSION_ID: &str = "mcp-session-id";

@@ -1,6 +1,10 @@
 //! The types of the Model Context Protocol: objects, capabilities, revisions and their eras, and constants for method
 //! names, `_meta` keys, error codes and HTTP header names.
 //!
+#![doc = include_str!("../README.md")]
+//!
+//! # Structure
+//!
 //! Clients, servers and transports share this crate. It performs no I/O and depends on no runtime. Objects keep
 //! unknown members in an [`Extra`], so that a host can pass them on.
 
@@ -65,7 +69,7 @@ pub mod handshake {
     pub use crate::server::{DiscoverResult, InitializeResult, ResourcesCapability};
 }
 
-/// Messages of a server that answer no request, and refusals by a [`Handler`].
+/// Notifications of a server, and refusals by a [`Handler`].
 pub mod events {
     pub use crate::{
         handler::{Decline, Refusal, ServerEvent},
@@ -85,7 +89,3 @@ pub mod tasks {
 pub mod skills {
     pub use crate::skill::{Skill, SkillFrontmatter, SkillResource, SkillResources};
 }
-
-#[cfg(doctest)]
-#[doc = include_str!("../README.md")]
-struct Readme;

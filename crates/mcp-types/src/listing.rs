@@ -106,7 +106,10 @@ impl Freshness {
     pub(crate) fn new(ttl_ms: Option<f64>, scope: Option<&str>) -> Option<Self> {
         let ttl_ms = ttl_ms?;
         // A negative or absurd value means: do not cache.
+        // <https://modelcontextprotocol.io/specification/2026-07-28/server/utilities/caching#time-to-live-ttl-field>
         let ttl = Duration::try_from_secs_f64(ttl_ms / 1_000.0).unwrap_or_default();
+        // Anything but `public` is private, so that an unknown scope is never shared:
+        // <https://modelcontextprotocol.io/specification/2026-07-28/server/utilities/caching#cache-scope-field>
         let scope = if scope == Some("public") { CacheScope::Public } else { CacheScope::Private };
         Some(Self { ttl, scope })
     }
@@ -139,7 +142,8 @@ pub trait Rejectable: DeserializeOwned {
 pub struct Page<T> {
     /// The entries in the server's order.
     pub items: Vec<T>,
-    /// The cursor of the next page. Absent or null ends the list; an empty string is a valid cursor.
+    /// The cursor of the next page. Absent or null ends the list; an empty string is a valid cursor:
+    /// <https://modelcontextprotocol.io/specification/2026-07-28/server/utilities/pagination#implementation-guidelines>.
     pub next_cursor: Option<String>,
     /// How long the page may be cached.
     pub freshness: Option<Freshness>,
@@ -155,6 +159,7 @@ impl<T: Rejectable> Page<T> {
     /// Parses a page directly into its type and, if that fails, entry by entry. A result without an array of entries
     /// is an empty page.
     pub fn read(reply: Reply) -> Result<Self, Failure> {
+        // Nearly all pages are valid, so the second pass over the text is rare.
         match reply.clone().decode::<Self>() {
             Err(Failure::Malformed(error)) => Self::salvage(reply.clone())
                 .or_else(|| Self::without_entries(reply, &error))
@@ -166,6 +171,7 @@ impl<T: Rejectable> Page<T> {
     fn without_entries(reply: Reply, error: &ShapeError) -> Option<Self> {
         let result = reply.into_raw().ok()?;
         let is_array = |entries: RawJson| entries.as_str().starts_with('[');
+        // The entries are an array, so the error is elsewhere, and the page cannot be trusted.
         if result.get(T::MEMBER).is_some_and(is_array) {
             return None;
         }

@@ -1,8 +1,11 @@
 //! Keys of `_meta`, and names of extensions, which use the same namespace.
+//!
+//! <https://modelcontextprotocol.io/specification/2026-07-28/basic/index#meta> requires the keys of a modern request.
 
 /// The member of params and results that carries the keys below.
 pub const META: &str = "_meta";
-/// The token by which progress notifications refer to their request.
+/// The token by which progress notifications refer to their request:
+/// <https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/progress#progress-flow>.
 pub const PROGRESS_TOKEN: &str = "progressToken";
 /// The revision of a request (from 2026-07-28).
 pub const PROTOCOL_VERSION: &str = "io.modelcontextprotocol/protocolVersion";

@@ -64,7 +64,7 @@ impl Root {
 
 impl CreateMessageRequest {
     /// Checks that a message with tool results contains nothing else, and has one result for each tool use of the
-    /// message before it.
+    /// message before it: <https://modelcontextprotocol.io/specification/2025-11-25/client/sampling#message-content-constraints>.
     pub fn check_tool_results(&self) -> Result<(), ShapeError> {
         let mut used = BTreeSet::new();
         for (index, message) in self.messages.iter().enumerate() {
@@ -82,6 +82,7 @@ impl CreateMessageRequest {
                     format_args!("messages[{index}]: tool results do not match the tool uses");
                 return Err(serde::de::Error::custom(problem));
             }
+            // The uses of the last message have no results yet, so they are not checked.
             used = ids("tool_use", "id").into_iter().collect();
         }
         Ok(())

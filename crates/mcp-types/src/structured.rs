@@ -28,6 +28,7 @@ impl StructuredError {
         text: impl FnOnce() -> String,
     ) -> Result<T, Self> {
         match structured {
+            // Structured content of a failed call need not match the output schema.
             _ if is_error => Err(Self::Failed(text())),
             None => Err(Self::Absent),
             Some(raw) => raw.decode().map_err(Self::Shape),

@@ -1,4 +1,6 @@
 //! Tasks: requests with a result that is fetched later.
+//!
+//! <https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/tasks#task>; the extension of 2026-07-28 renames some members.
 
 use std::time::Duration;
 
@@ -50,6 +52,7 @@ impl Task {
     /// The status.
     pub fn status(&self) -> TaskStatus {
         match self.status.as_str() {
+            // `submitted` is from SEP-1686, before 2025-11-25 was published.
             "working" | "submitted" => TaskStatus::Working,
             "input_required" => TaskStatus::InputRequired,
             "completed" => TaskStatus::Completed,
@@ -61,6 +64,7 @@ impl Task {
 
     /// How long to wait before the next poll: the server's value, within limits.
     pub fn poll_interval(&self) -> Duration {
+        // The limits keep a server from causing a busy loop, or a result that is fetched only hours later.
         const USUAL: f64 = 1_000.0;
         let wanted = self.poll_interval_ms.or(self.poll_interval).filter(|ms| ms.is_finite());
         Duration::from_secs_f64(wanted.unwrap_or(USUAL).clamp(10.0, 60_000.0) / 1_000.0)

@@ -19,7 +19,8 @@ open! {
         schema input_schema: RawJson = "inputSchema",
         /// The schema of the structured content.
         optional output_schema: Option<RawJson> = "outputSchema",
-        /// Hints about its behaviour. Do not rely on them unless the server is trusted.
+        /// Hints about its behaviour. Do not rely on them unless the server is trusted:
+        /// <https://modelcontextprotocol.io/specification/2025-11-25/server/tools#tool>.
         optional annotations: Option<ToolAnnotations> = "annotations",
         /// The icons.
         optional icons: Option<RawJson> = "icons",
@@ -83,6 +84,7 @@ impl Tool {
     /// Whether it runs as a task, in the revision that has tasks in its core.
     pub fn task_support(&self) -> TaskSupport {
         let support = self.execution.as_ref().and_then(|execution| execution.get("taskSupport"));
+        // Absent means forbidden: <https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/tasks#tool-level-negotiation>
         match support.as_ref().map(RawJson::as_str) {
             Some(r#""required""#) => TaskSupport::Required,
             Some(r#""optional""#) => TaskSupport::Optional,

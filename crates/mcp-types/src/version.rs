@@ -1,4 +1,6 @@
 //! Revisions of the protocol and their two eras.
+//!
+//! <https://modelcontextprotocol.io/specification/2025-11-25/basic/lifecycle#version-negotiation> and <https://modelcontextprotocol.io/specification/2026-07-28/basic/versioning>
 
 use std::fmt;
 
@@ -42,7 +44,7 @@ impl ProtocolVersion {
         Self::V2026_07_28,
     ];
 
-    /// The date on the wire.
+    /// The date as it is sent.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::V2024_11_05 => "2024-11-05",
@@ -58,7 +60,7 @@ impl ProtocolVersion {
         if self >= Self::V2026_07_28 { Era::Modern } else { Era::Legacy }
     }
 
-    /// Parses the date on the wire.
+    /// Parses a date as it is sent.
     pub fn parse(text: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|version| version.as_str() == text)
     }

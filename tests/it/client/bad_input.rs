@@ -60,7 +60,7 @@ async fn malformed_result_names_the_member() {
     let (wrong, fine) = tokio::join!(call(&client, "wrong shape"), call(&client, "echo"));
     assert_eq!(
         wrong.unwrap_err().to_string(),
-        "unreadable answer to `tools/call`: content[0].text: expected a string, found null"
+        "invalid response to `tools/call`: content[0].text: expected a string, found null"
     );
     assert_eq!(fine.unwrap(), "hello");
 }
@@ -115,7 +115,7 @@ async fn calls_fail_at_once_when_the_server_exits() {
         assert_eq!((error.delivery(), error.class()), (Delivery::Unknown, ErrorClass::Transient));
         assert_eq!(
             error.to_string(),
-            "unavailable: the connection closed before the answer; the server ended the connection \
+            "unavailable: the connection closed before the response; the server ended the connection \
              (exit status 7); last stderr line: fatal: the disk is full"
         );
     }

@@ -46,7 +46,7 @@ async fn silent_or_unread_handshake_times_out() {
         options.handshake_timeout = Duration::from_millis(200);
         let server = Stdio::new(scripted(traits));
         let error = soon("giving up", Client::connect(&server, options)).await.unwrap_err();
-        assert_eq!(error.to_string(), "no answer to `initialize` within 200ms");
+        assert_eq!(error.to_string(), "no response to `initialize` within 200ms");
     }
 }
 

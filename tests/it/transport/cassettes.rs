@@ -30,17 +30,17 @@ async fn check_replay(name: &str) {
 #[tokio::test]
 async fn requests_and_responses_are_replayed() {
     check_replay("echo_comes_back").await;
-    check_replay("answers_find_their_calls").await;
+    check_replay("responses_match_their_requests").await;
 }
 
 #[tokio::test]
 async fn responses_out_of_order_are_replayed_in_that_order() {
-    check_replay("calls_may_be_answered_out_of_order").await;
+    check_replay("responses_may_arrive_out_of_order").await;
 }
 
 #[tokio::test]
 async fn server_requests_are_replayed() {
-    check_replay("servers_may_ask_too").await;
+    check_replay("server_requests_are_delivered").await;
 }
 
 #[tokio::test]

@@ -17,7 +17,7 @@ const LAYERS: &[(&str, May)] = &[
     ("mcp-skip", May::Only(&[])),
     // Foreign text, secrets and private files are defined once, so every crate may use it.
     ("mcp-safe", May::Only(&[])),
-    ("mcp-jsonrpc", May::Only(&[])),
+    ("mcp-jsonrpc", May::Only(&["mcp-safe"])),
     ("mcp-types", May::Only(&["mcp-safe", "mcp-jsonrpc"])),
     // Tool authors compile this crate: keep its dependencies few.
     ("mcp-tool", May::Only(&["mcp-safe", "mcp-jsonrpc", "mcp-types"])),

@@ -1,6 +1,6 @@
-//! `memory DIR`: bytes per tool that each system holds, with the tools' text and without.
+//! `memory DIR`: bytes per tool of each system, with and without the text of the tools.
 //!
-//! A program of its own, because counting allocations slows them down.
+//! A separate program, because counting slows down allocations.
 
 use std::{alloc::System, path::Path, process::ExitCode, sync::Arc};
 

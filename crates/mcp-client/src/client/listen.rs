@@ -3,6 +3,9 @@
 //! Modern servers notify only clients that hold a `subscriptions/listen` request open, and tag
 //! notifications with its id. Legacy servers send list changes to every client, and resource
 //! updates for each URI subscribed to with `resources/subscribe`.
+//!
+//! <https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/subscriptions>,
+//! <https://modelcontextprotocol.io/specification/2025-11-25/server/resources#subscriptions>
 
 use std::{
     fmt,
@@ -119,6 +122,8 @@ impl Client {
             let params = params.finish();
             tokio::spawn(async move {
                 let mut limits = CallLimits::default();
+                // The response arrives only at the end, so no limit of time applies, and the server may end the stream:
+                // <https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/subscriptions#cancellation>
                 limits.held = true;
                 let failure = loop {
                     // The id is registered before the request is sent, so events cannot arrive too early.

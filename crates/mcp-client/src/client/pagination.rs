@@ -1,4 +1,6 @@
 //! Paginated lists, fetched completely but within limits.
+//!
+//! <https://modelcontextprotocol.io/specification/2026-07-28/server/utilities/pagination>
 
 use std::collections::HashSet;
 
@@ -14,7 +16,8 @@ impl Client {
         method: &'static str,
     ) -> Result<Listing<T>, CallError> {
         match self.list_once(method).await {
-            // The list changed and invalidated our cursor. Start again, once.
+            // The list changed and invalidated the cursor. Start again, once.
+            // <https://modelcontextprotocol.io/specification/2026-07-28/server/utilities/pagination#error-handling>
             Err((true, CallError::Failed { failure: Failure::Rejected(error), .. }))
                 if error.code == ErrorObject::INVALID_PARAMS =>
             {
@@ -48,7 +51,7 @@ impl Client {
                 (_, Some(before), Some(fresh)) => Some(Freshness::and(before, fresh)),
                 _ => None,
             };
-            // Rejected entries count too, so that a server cannot fill our memory with them.
+            // Rejected entries count too, so that a server cannot fill the memory with them.
             let taken = listing.items.len() + listing.rejected.len();
             let room = options.max_items.saturating_sub(taken);
             listing.truncated = page.items.len() + page.rejected.len() > room;
@@ -61,6 +64,8 @@ impl Client {
             listing.rejected.extend(page.rejected);
             listing.rejected.truncate(room);
             match page.next_cursor {
+                // Only a missing cursor ends the list. An empty one is as opaque as any other:
+                // <https://modelcontextprotocol.io/specification/2026-07-28/server/utilities/pagination#implementation-guidelines>
                 None => return Ok(listing),
                 // A repeated cursor would make this loop endless.
                 Some(next) if listing.truncated || !seen.insert(next.clone()) => break,

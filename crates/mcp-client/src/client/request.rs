@@ -261,6 +261,8 @@ impl Client {
 
     /// Rejects an incomplete result of a method that allows only complete ones. `resultType` is
     /// ignored in the legacy era, which does not define it.
+    ///
+    /// <https://modelcontextprotocol.io/specification/2026-07-28/basic/index#resulttype>
     pub(crate) fn check_type(
         &self,
         method: &'static str,
@@ -297,6 +299,8 @@ fn merge_meta(
     let mut members: Vec<(String, RawJson)> = era.into_iter().flat_map(RawJson::members).collect();
     let added = own.into_iter().flat_map(RawJson::members).chain(extra.iter().cloned());
     for (name, value) in added {
+        // The token must be unique among the requests in flight, so it is always the request's id:
+        // <https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/progress#progress-flow>
         if name == meta::PROGRESS_TOKEN || era.is_some() && name == meta::PROTOCOL_VERSION {
             continue;
         }
@@ -315,7 +319,7 @@ fn merge_meta(
 /// Removes `_meta` from params that contain it.
 fn split_meta(params: Option<RawJson>) -> (Option<RawJson>, RawJson) {
     let Some(params) = params else { return (None, RawJson::empty_object()) };
-    let Some(meta) = params.get("_meta") else { return (None, params) };
+    let Some(meta) = params.get(meta::META) else { return (None, params) };
     let mut rest = ObjectWriter::new();
     for (name, value) in params.members().filter(|(name, _)| name != "_meta") {
         rest.raw(&name, &value);

@@ -1,8 +1,11 @@
 //! Calls that a server interrupts to request input.
 //!
-//! Modern servers cannot send requests. They answer a call with `input_required` and the input
+//! Modern servers cannot send requests. They respond to a call with `input_required` and the input
 //! requests, and the client repeats the call with the responses. The 2025-11-25 revision has a
 //! simpler form of this: error -32042, with URLs for the user to visit.
+//!
+//! <https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/mrtr#client-requirements-basic-workflow>,
+//! <https://modelcontextprotocol.io/specification/2025-11-25/client/elicitation#url-elicitation-required-error>
 
 use std::{
     future::poll_fn,
@@ -40,7 +43,8 @@ pub(crate) enum Finished<T> {
 #[derive(Default)]
 struct Round {
     responses: Option<RawJson>,
-    /// The server's opaque state, sent back byte for byte.
+    /// The server's opaque state, sent back byte for byte and only if the server sent one:
+    /// <https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/mrtr#inputrequiredresult>.
     state: Option<RawJson>,
 }
 
@@ -118,6 +122,7 @@ impl Client {
                     problem("`input_required` with neither `inputRequests` nor `requestState`");
                 return Err(CallError::shape(method, error));
             }
+            // With a state alone the server asks for a retry later, without input.
             tokio::time::sleep(pause(rounds)).await;
             return Ok(Round { responses: None, state });
         };

@@ -1,4 +1,5 @@
-//! Calls that become tasks.
+//! Calls that become tasks: the extension for modern servers, and
+//! <https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/tasks>.
 
 use std::collections::HashSet;
 
@@ -46,6 +47,8 @@ impl Client {
     }
 
     /// Requests the cancellation of a task. The task may still finish or fail first.
+    ///
+    /// <https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/tasks#task-cancellation>
     pub async fn cancel_task(&self, task_id: &str) -> Result<(), CallError> {
         self.quick(method::TASKS_CANCEL, &|params| {
             params.string("taskId", task_id);
@@ -78,7 +81,8 @@ impl Client {
             task = self.task(&task.task_id).await?;
         }
         match self.era() {
-            // `tasks/result` blocks until the task ends, and gives the server a stream for its requests.
+            // `tasks/result` blocks until the task ends, and gives the server a stream for its requests:
+            // <https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/tasks#input-required-status>
             Era::Legacy => {
                 let result = self.legacy_task_result(ask, &task.task_id).await;
                 following.ended |= matches!(
@@ -150,7 +154,7 @@ fn task_error(error: Option<&RawJson>) -> ErrorObject {
 }
 
 /// Cancels a task that is no longer followed. A cancellation notification would not work: the
-/// request that created the task has already been answered.
+/// request that created the task already has its response.
 struct Following<'a> {
     client: &'a Client,
     task_id: String,

@@ -113,6 +113,8 @@ impl<'a> Handshake<'a> {
     async fn probe(&mut self, version: ProtocolVersion) -> Observed {
         self.phase = method::SERVER_DISCOVER;
         let mut params = ObjectWriter::new();
+        // Every modern request carries the revision, the client's name and its capabilities:
+        // <https://modelcontextprotocol.io/specification/2026-07-28/basic/index#meta>
         params.raw("_meta", &meta(self.options, &self.dispatch.offered, version));
         match self.call(params.finish(), self.patience()).await {
             Ok(raw) => match raw.decode::<DiscoverResult>() {
@@ -173,6 +175,7 @@ impl<'a> Handshake<'a> {
         limits.total = Some(limit.min(self.deadline.saturating_duration_since(Instant::now())));
         // `initialize` must not be cancelled, and a server that ignores a probe gains nothing from
         // its cancellation.
+        // <https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/cancellation#behavior-requirements>
         limits.silent = true;
         let span = request_span(self.phase, None);
         let params = |id| {
@@ -249,7 +252,7 @@ async fn connect(
     Ok((Engine::start(link, dispatch.clone()), dispatch))
 }
 
-/// The `_meta` that identifies us to a modern server, encoded once per session.
+/// The `_meta` that identifies the client to a modern server, encoded once per session.
 fn meta(
     options: &ClientOptions,
     offered: &ClientCapabilities,

@@ -1,8 +1,9 @@
 //! Negotiates the protocol revision: the rules, without I/O.
 //!
 //! Written for transports with one shared channel (stdio, WebSocket, in-process), following
-//! 2026-07-28/basic/versioning and 2026-07-28/basic/transports/stdio. `server/discover` is sent
-//! first, because some legacy servers would execute a modern `tools/call`. A server that does not
+//! <https://modelcontextprotocol.io/specification/2026-07-28/basic/versioning#backward-compatibility-with-initialization-based-versions>
+//! and <https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/stdio#backward-compatibility>.
+//! `server/discover` is sent first, because some legacy servers would execute a modern `tools/call`. A server that does not
 //! prove to be modern is treated as legacy, and the decision never depends on one particular error
 //! code.
 
@@ -52,7 +53,7 @@ pub(crate) enum Observed {
     Discovered(Vec<String>),
     /// An initialization result, with the revision the server chose.
     Initialized(String),
-    /// A result without the expected members: some legacy servers answer every method with an empty result.
+    /// A result without the expected members: some legacy servers respond to every method with an empty result.
     Nonsense,
     /// A result of the right kind that cannot be decoded.
     Unreadable(ShapeError),
@@ -126,6 +127,7 @@ impl Negotiation {
             Observed::Closed if self.choice == EraChoice::Modern || self.restarted => {
                 Step::Failed(Disagreement::Closed)
             }
+            // Some legacy servers exit on a request before `initialize`. They are started again without a probe.
             Observed::Closed => {
                 self.restarted = true;
                 self.probing = false;
@@ -144,6 +146,8 @@ impl Negotiation {
 
     /// A modern server rejected the probe. Retry once, even with the same revision: some servers
     /// reject the first request regardless of its content.
+    ///
+    /// <https://modelcontextprotocol.io/specification/2026-07-28/basic/versioning#protocol-version-negotiation>
     fn refused_by_modern(&mut self, error: ErrorObject) -> Step {
         let offered = supported(&error);
         let version = ProtocolVersion::newest_of(Era::Modern, &offered);
@@ -157,7 +161,7 @@ impl Negotiation {
         }
     }
 
-    /// The server answers like a modern one but supports only legacy revisions.
+    /// The server responds like a modern one but supports only legacy revisions.
     fn legacy_of(&mut self, offered: Vec<String>) -> Step {
         match ProtocolVersion::newest_of(Era::Legacy, &offered) {
             Some(version) if self.choice != EraChoice::Modern => self.initialize(version),
@@ -172,6 +176,8 @@ impl Negotiation {
 
     fn initialized(&mut self, observed: Observed) -> Step {
         match observed {
+            // The server may choose another revision. A client that does not support it must disconnect:
+            // <https://modelcontextprotocol.io/specification/2025-11-25/basic/lifecycle#version-negotiation>
             Observed::Initialized(version) => match ProtocolVersion::parse(&version) {
                 Some(version) if version.era() == Era::Legacy => Step::Agreed(version),
                 _ => Step::Failed(Disagreement::NoCommonVersion(vec![version])),

@@ -17,16 +17,16 @@ use crate::host::dispatch::Dispatch;
 #[derive(Default)]
 struct Wire {
     sent: VecDeque<Message>,
-    /// The number of messages the other side has received.
+    /// The number of messages the peer has received.
     taken: u64,
     tickets: u64,
-    /// The requests the other side has answered, and the number of cancellations it received.
+    /// The requests the peer has answered, and the number of cancellations it received.
     answered: Vec<RequestId>,
     cancelled: u64,
     is_closed: bool,
     /// The number of callers that have finished.
     done: usize,
-    /// Whether the other side never responds.
+    /// Whether the peer never responds.
     is_mute: bool,
     reader: Option<Waker>,
 }

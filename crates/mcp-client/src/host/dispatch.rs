@@ -63,14 +63,16 @@ impl Dispatch {
 
     fn request(self: &Arc<Self>, shared: &Arc<Shared>, request: Request) {
         if !self.may_answer() {
-            // Modern servers must not send requests, and clients must not answer them.
+            // Modern servers must not send requests, and clients must not respond to them:
+            // <https://modelcontextprotocol.io/specification/2026-07-28/basic/index#message-patterns>
             tracing::debug!(method = %request.method, "ignored a request from a modern server");
             shared.ignore(&request.id);
             return;
         }
         if request.method == method::PING {
             // Respond immediately, even while handlers are busy: a server may disconnect a host
-            // that answers pings slowly.
+            // that responds to pings slowly.
+            // <https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/ping#behavior-requirements>
             shared.respond(&request.id, Ok(RawJson::empty_object()));
             return;
         }

@@ -61,6 +61,8 @@ async fn elicit(
     }
     let request: ElicitRequest = params.decode().map_err(InputError::Invalid)?;
     let mode_offered = match request.mode.as_deref() {
+        // Requests of 2025-06-18 have no mode, and are forms:
+        // <https://modelcontextprotocol.io/specification/2025-11-25/client/elicitation#elicitation-requests>
         None | Some("form") => offered.elicitation_form,
         Some("url") => offered.elicitation_url,
         Some(_) => false,
@@ -70,6 +72,7 @@ async fn elicit(
         return Err(InputError::UndeclaredMode(format!("elicitation in mode `{mode}`").into()));
     }
     if request.is_url() {
+        // <https://modelcontextprotocol.io/specification/2025-11-25/client/elicitation#safe-url-handling>
         page_url::check(request.url.as_deref()).map_err(InputError::Invalid)?;
     }
     let result = handler.elicit(request.clone()).await.completed(&request);

@@ -1,4 +1,4 @@
-//! The filter of a subscription.
+//! The filter of a subscription: <https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/subscriptions#notification-filter>.
 
 use mcp_jsonrpc::{ObjectWriter, RawJson};
 use mcp_types::events::ServerEvent;
@@ -78,7 +78,8 @@ impl ListenFilter {
             ServerEvent::ToolsChanged => self.tools,
             ServerEvent::PromptsChanged => self.prompts,
             ServerEvent::ResourcesChanged => self.resources,
-            // The updated resource may be a sub-resource of the subscribed one.
+            // The updated resource may be a sub-resource of the subscribed one:
+            // <https://modelcontextprotocol.io/specification/2025-11-25/server/resources#subscriptions>
             ServerEvent::ResourceUpdated { uri } => {
                 self.resource_uris.iter().any(|wanted| is_part(uri, wanted))
             }

@@ -237,7 +237,7 @@ async fn shape_error_names_the_member_without_quoting_it() {
         ),
     ] {
         let error = returned(result).await.unwrap_err();
-        assert_eq!(error.to_string(), format!("unreadable answer to `tools/call`: {problem}"));
+        assert_eq!(error.to_string(), format!("invalid response to `tools/call`: {problem}"));
         assert_eq!(error.delivery(), Delivery::Executed);
     }
 }
@@ -408,7 +408,7 @@ async fn read_result_without_contents_is_invalid() {
     });
     assert_eq!(
         read.unwrap_err().to_string(),
-        "unreadable answer to `resources/read`: `contents` is missing"
+        "invalid response to `resources/read`: `contents` is missing"
     );
 }
 

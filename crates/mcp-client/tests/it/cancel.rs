@@ -78,7 +78,7 @@ async fn idle_timeout_cancels_the_call_and_names_both_limits() {
     let error = result.unwrap_err();
     assert_eq!(
         error.to_string(),
-        "`tools/call` timed out: no answer or progress for 120s (limit in all: 600s)"
+        "`tools/call` timed out: no response or progress for 120s (total limit: 600s)"
     );
     assert_eq!(error.delivery(), Delivery::Unknown);
     assert_eq!(began.elapsed().as_secs(), 120);

@@ -25,7 +25,7 @@ async fn server_exit_fails_every_call_with_its_delivery() {
         assert_eq!(error.class(), ErrorClass::Transient);
         assert_eq!(
             error.to_string(),
-            "unavailable: the connection closed before the answer; the server ended the connection"
+            "unavailable: the connection closed before the response; the server ended the connection"
         );
     }
     assert!(client.is_closed());

@@ -286,7 +286,7 @@ async fn handshake_timeout_names_the_phase_and_the_limit() {
             server
         });
     let error = client.unwrap_err();
-    assert_eq!(error.to_string(), "no answer to `initialize` within 15s");
+    assert_eq!(error.to_string(), "no response to `initialize` within 15s");
     assert_eq!(error.class(), ErrorClass::Transient);
     assert_eq!(began.elapsed().as_secs(), 15);
     // The specification forbids cancelling `initialize`:
@@ -319,7 +319,7 @@ async fn malformed_handshake_response_names_the_member() {
     });
     assert_eq!(
         error.await,
-        "unreadable answer to `initialize`: capabilities.tools: expected an object, found a number"
+        "invalid response to `initialize`: capabilities.tools: expected an object, found a number"
     );
     let error = connect(ClientOptions::default(), async |mut server: Server| {
         let probe = server.request("server/discover").await;
@@ -328,6 +328,6 @@ async fn malformed_handshake_response_names_the_member() {
     });
     assert_eq!(
         error.await,
-        "unreadable answer to `server/discover`: instructions: expected a string, found an array"
+        "invalid response to `server/discover`: instructions: expected a string, found an array"
     );
 }

@@ -128,7 +128,7 @@ async fn unacknowledged_subscription_fails_and_is_cancelled() {
     });
     assert_eq!(
         subscription.unwrap_err().to_string(),
-        "`subscriptions/listen` timed out: no answer within 15s in all (limit without progress: unlimited)"
+        "`subscriptions/listen` timed out: no response within 15s in total (limit without progress: unlimited)"
     );
     let (subscription, ()) = tokio::join!(client.listen(filter()), async {
         let listen = server.request("subscriptions/listen").await;

@@ -170,7 +170,7 @@ async fn invalid_page_error_names_the_problem() {
         let (listing, _) = listed(ClientOptions::default(), |_, _| Ok(page.into())).await;
         assert_eq!(
             listing.unwrap_err().to_string(),
-            format!("unreadable answer to `tools/list`: {problem}")
+            format!("invalid response to `tools/list`: {problem}")
         );
     }
 }

@@ -192,7 +192,7 @@ async fn invalid_input_requests_are_reported_with_their_path() {
         ),
     ] {
         let error = asked_for(&willing(), requests).await.unwrap_err();
-        assert_eq!(error.to_string(), format!("unreadable answer to `tools/call`: {problem}"));
+        assert_eq!(error.to_string(), format!("invalid response to `tools/call`: {problem}"));
     }
 }
 
@@ -282,7 +282,7 @@ async fn all_rounds_share_one_total_timeout() {
     let () = cancelled;
     assert_eq!(
         result.unwrap_err().to_string(),
-        "`tools/call` timed out: no answer within 10s in all (limit without progress: 120s)"
+        "`tools/call` timed out: no response within 10s in total (limit without progress: 120s)"
     );
     assert_eq!(began.elapsed().as_secs(), 10);
 

@@ -95,7 +95,7 @@ async fn failed_or_cancelled_task_fails_the_call() {
         ),
         (task("failed", ""), "the server refused: the task failed (code -32603)"),
         (task("cancelled", ""), "cancelled"),
-        (task("completed", ""), "unreadable answer to `tasks/get`: `result` is missing"),
+        (task("completed", ""), "invalid response to `tasks/get`: `result` is missing"),
     ] {
         let (client, mut server) = modern(ClientOptions::default()).await;
         let (result, ()) = tokio::join!(client.call_tool("slow", &()), async {

@@ -3,36 +3,35 @@
 /// The cause of a failure, independent of its message.
 ///
 /// The cause is recorded where the failure happens, from the OS error code or from the step that failed, so that
-/// no caller parses a message. How to react is a separate question, which
-/// [`ErrorClass`](crate::ErrorClass) answers.
+/// no caller parses a message. [`ErrorClass`](crate::ErrorClass) says how to react.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum FailureCause {
     /// Connection refused: no process listens on that address.
     Refused,
-    /// The connection was cut off before all was said.
+    /// The connection was lost before the exchange was complete.
     CutOff,
     /// No route through the network.
     Unreachable,
-    /// The name leads to no address.
+    /// The host name has no address.
     UnknownHost,
-    /// The proxy on the way cannot be reached, or does not lead any further.
+    /// The proxy cannot be reached, or did not establish the connection.
     Proxy,
     /// The TLS handshake failed: a certificate was rejected, or the peer does not speak TLS.
     Tls,
-    /// It took too long.
+    /// A time limit expired.
     TimedOut,
-    /// Something was larger than it may be.
+    /// A message or a body exceeds its size limit.
     TooLarge,
-    /// The server answered with this HTTP status.
+    /// The server responded with this HTTP status.
     Status(u16),
-    /// What answers does not speak MCP, or not as it should.
+    /// The server does not speak MCP, or violates the protocol.
     NotMcp,
-    /// The server no longer knows our session.
+    /// The session no longer exists on the server.
     Session,
     /// Credentials are missing, or the server rejected them.
     Credentials,
-    /// It is on our side: options, a program that cannot be started, a limit of our own.
+    /// A local cause: options, a program that cannot be started, a limit of this library.
     Local,
     /// One side closed the link cleanly.
     Closed,

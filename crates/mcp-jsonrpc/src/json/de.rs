@@ -2,7 +2,7 @@
 //!
 //! It exists beside `serde_json`'s because it reads escaped text and lists of tools in half to two thirds of the time
 //! (ARCHITECTURE.md has the figures), because an error names the member it happened in, and because a lone surrogate
-//! does not fail a message. Answers that are small or have no escapes are read no faster.
+//! does not fail a message. Responses that are small or have no escapes are read no faster.
 
 mod access;
 
@@ -16,7 +16,7 @@ use super::{
     parse::{Scanner, skip::MAX_DEPTH},
 };
 
-/// The name of a newtype that wants the text of its value. Its visitor gets it as a borrowed string.
+/// The name of a newtype that is read from the text of its value. Its visitor gets the text as a borrowed string.
 pub(super) const RAW_TOKEN: &str = "$mcp_jsonrpc::RawJson";
 /// The same for a value that may nest more deeply than [`MAX_DEPTH`].
 pub(super) const DEEP_TOKEN: &str = "$mcp_jsonrpc::DeepJson";
@@ -103,7 +103,7 @@ impl<'de> Decoder<'de> {
         }
     }
 
-    /// Runs `read` one level deeper. The bound keeps a hostile value off our call stack.
+    /// Runs `read` one level deeper. The bound keeps a hostile value from exhausting the call stack.
     fn nested<R>(
         &mut self,
         read: impl FnOnce(&mut Self) -> Result<R, ShapeError>,

@@ -1,4 +1,4 @@
-//! JSON that may be too much for its readers.
+//! JSON that may nest too deeply for its readers.
 
 use std::fmt;
 
@@ -17,7 +17,7 @@ use super::{
 /// A [`RawJson`] that nests too deeply fails the value that contains it. Where one bad entry must
 /// fail alone, read the entries as `DeepJson` first, and then convert each to its type.
 ///
-/// Only this crate's own decoding knows it.
+/// Only the deserializer of this crate supports it.
 ///
 /// ```
 /// use mcp_jsonrpc::{DeepJson, RawJson, wire::Reply};

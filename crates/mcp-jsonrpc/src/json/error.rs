@@ -69,7 +69,7 @@ impl fmt::Display for Name<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut characters = self.0.chars();
         for c in characters.by_ref().take(64) {
-            f.write_char(if c.is_control() { '\u{fffd}' } else { c })?;
+            f.write_char(if mcp_safe::text::is_hidden(c) { '\u{fffd}' } else { c })?;
         }
         if characters.next().is_some() { f.write_char('…') } else { Ok(()) }
     }

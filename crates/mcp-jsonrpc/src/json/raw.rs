@@ -15,14 +15,14 @@ use super::{
 
 /// One well-formed JSON value, kept as the text it arrived in.
 ///
-/// Params, results and tool schemas travel like this until someone decodes them into a type: byte
-/// for byte, member order and number spelling included. A clone is a reference count.
+/// Params, results and tool schemas are kept like this until they are decoded into a type: byte
+/// for byte, with their member order and the spelling of numbers. Cloning only increments a reference count.
 ///
 /// A value that came in a message is a slice of that message and keeps it in memory;
 /// [`detached`](Self::detached) makes an independent copy for the values you store.
 ///
 /// In a type that derives its decoding, a `RawJson` cannot stand inside `#[serde(flatten)]`, an
-/// untagged or an internally tagged enum: serde has taken the text apart before we are asked.
+/// untagged or an internally tagged enum: serde has parsed the text before it asks for the value.
 ///
 /// ```
 /// use mcp_jsonrpc::RawJson;
@@ -85,7 +85,7 @@ impl RawJson {
         std::str::from_utf8(&self.0).unwrap_or("null")
     }
 
-    /// The JSON text as bytes, which is what writers want.
+    /// The JSON text as bytes.
     pub fn as_bytes(&self) -> &Bytes {
         &self.0
     }
@@ -169,16 +169,16 @@ impl<'de> de::Visitor<'de> for RawVisitor {
         f.write_str("a JSON value")
     }
 
-    /// Our own deserializer hands the text of the value over.
+    /// This crate's deserializer passes the text of the value.
     fn visit_borrowed_str<E: de::Error>(self, text: &'de str) -> Result<RawJson, E> {
         match Backing::slice(text) {
             Some(part) => Ok(RawJson(part)),
-            // Not one of our slices, so it has not been validated yet.
+            // Not a slice of the message, so it has not been validated yet.
             None => RawJson::parse(text.to_owned()).map_err(E::custom),
         }
     }
 
-    /// Any other one goes by `serde_json`'s raw values.
+    /// Other deserializers use `serde_json`'s raw values.
     fn visit_newtype_struct<D: Deserializer<'de>>(
         self,
         deserializer: D,

@@ -1,4 +1,4 @@
-//! Writing an object member by member, straight into its text.
+//! Writes an object member by member as text.
 
 use serde::Serialize;
 

@@ -12,15 +12,15 @@ use crate::{
     wire::Reply,
 };
 
-/// Progress reports kept for a caller who does not look. Newer ones say more than older ones.
+/// How many progress reports are kept for a caller that does not read them. The latest ones are kept.
 const KEPT_REPORTS: usize = 32;
 
-/// A call of ours. Its number is the request's id and the progress token.
+/// Identifies a call. Its number is the id of the request and its progress token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct CallId(pub(super) i64);
 
 impl CallId {
-    /// The number that goes over the wire.
+    /// The number as it is sent.
     pub fn get(self) -> i64 {
         self.0
     }
@@ -45,13 +45,16 @@ impl From<CallId> for RequestId {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct CallLimits {
-    /// Without any sign of life; every progress report starts it anew. Default none.
+    /// The limit without a response or progress; every progress report restarts it. Default none.
     pub idle: Option<Duration>,
-    /// In all. Default none.
+    /// The limit for the whole call. Default none.
     pub total: Option<Duration>,
-    /// A stream that stays open and that the other side may end with a cancellation. Default no.
+    /// Whether the call is a stream that stays open and that the peer may end with a cancellation. Default no.
     pub held: bool,
-    /// The other side is not told when we give up, as MCP demands of its handshake. Default no.
+    /// Whether the peer gets no cancellation when the call is abandoned. Default no.
+    ///
+    /// A client must not cancel `initialize`:
+    /// <https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/cancellation#behavior-requirements>
     pub silent: bool,
 }
 
@@ -59,16 +62,16 @@ pub struct CallLimits {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Progress {
-    /// How far it is; grows from report to report, not necessarily by whole numbers.
+    /// The progress so far. It increases with every report and may be a fraction.
     pub progress: f64,
-    /// How far it has to go, if known.
+    /// The progress at the end of the call, if known.
     pub total: Option<f64>,
     /// A description of the current step. Foreign text.
     pub message: Option<String>,
 }
 
 impl Progress {
-    /// So far, with nothing said about the whole.
+    /// Progress without a total.
     pub fn new(progress: f64) -> Self {
         Self { progress, total: None, message: None }
     }
@@ -102,7 +105,7 @@ impl Call {
         }
     }
 
-    /// When this call times out unless something happens.
+    /// The earlier of the two deadlines.
     pub(super) fn due(&self) -> Option<Instant> {
         if self.outcome.is_some() {
             return None;
@@ -122,7 +125,7 @@ impl Call {
         })
     }
 
-    /// Whether it ended with an answer.
+    /// Whether it ended with a response.
     pub(super) fn is_answered(&self) -> bool {
         matches!(self.outcome, Some(Ok(_) | Err(Failure::Rejected(_) | Failure::TooLarge { .. })))
     }
@@ -145,12 +148,14 @@ impl Call {
         }
     }
 
-    /// Starts the limit for silence anew.
+    /// Restarts the limit for silence.
     pub(super) fn touch(&mut self, now: Instant) {
         self.idle_at = self.limits.idle.and_then(|limit| now.checked_add(limit));
     }
 
     pub(super) fn report(&mut self, progress: Progress, now: Instant, wakes: &mut Vec<Waker>) {
+        // Progress may reset the clock, but not that of the whole call:
+        // <https://modelcontextprotocol.io/specification/2025-11-25/basic/lifecycle#timeouts>
         self.touch(now);
         if self.progress.len() == KEPT_REPORTS {
             self.progress.pop_front();

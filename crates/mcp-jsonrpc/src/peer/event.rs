@@ -1,21 +1,21 @@
-//! News from the other side, apart from answers.
+//! Requests, notifications and cancellations from the peer.
 
 use crate::{
     id::RequestId,
     message::{ErrorObject, Notification, Request},
 };
 
-/// Something the other side started.
+/// A message from the peer that is not a response.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Event {
-    /// It wants an answer: see [`Peer::respond`](crate::Peer::respond).
+    /// A request. [`Peer::respond`](crate::Peer::respond) builds its response.
     Request(Request),
-    /// It wants to be heard.
+    /// A notification.
     Notification(Notification),
-    /// It no longer wants the answer to this request.
+    /// The peer cancelled this request, which it had sent.
     Cancelled(RequestId),
-    /// It could not read something we sent, and cannot say what.
+    /// An error without an id: the peer could not parse a message that was sent to it.
     Complaint(ErrorObject),
 }
 
@@ -23,12 +23,12 @@ pub enum Event {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct UnmatchedMessages {
-    /// Answers to calls we had given up on.
+    /// Responses to calls that had timed out or were cancelled.
     pub late: u64,
-    /// Answers to calls already answered.
+    /// Second responses to a call.
     pub duplicate: u64,
-    /// Answers to calls we never made.
+    /// Responses with an id that was never sent.
     pub unknown: u64,
-    /// Requests that came so fast that not even their refusals could be sent.
+    /// Requests that were dropped without a response, because too many refusals were queued.
     pub unanswered: u64,
 }

@@ -1,6 +1,6 @@
-//! One large buffer that goes back and forth between a decoder and the lines it cuts.
+//! One large buffer that a decoder reuses after its lines are dropped.
 //!
-//! A large line leaves with the buffer it was read into. Where large answers follow one another, a new
+//! A large line leaves with the buffer it was read into. Where large responses follow one another, a new
 //! buffer for each would be fresh memory from the system every time, and having a megabyte of that
 //! mapped in page by page takes longer than reading it. So dropping the last piece of a line
 //! returns its buffer, and the next large line is read into it. The next small line frees it.

@@ -1,4 +1,4 @@
-//! From the bytes of one message to its parts, in one pass.
+//! Decodes one message into its parts, in one pass.
 
 use std::fmt;
 
@@ -14,14 +14,14 @@ use crate::{
 /// limit on the size of a frame is not enough.
 const MAX_BATCH: usize = 1 << 16;
 
-/// What one line, event or frame held.
+/// The content of one line, event or frame.
 #[derive(Clone, Debug, PartialEq)]
 #[expect(clippy::exhaustive_enums, reason = "a frame is a message or an array of them")]
 pub enum Decoded {
     /// One message, as in every revision of the protocol.
     One(Message),
-    /// A batch, which 2025-03-26 obliges us to accept. One bad element costs only itself, and more
-    /// than 65,536 of them the batch.
+    /// A batch, which clients of 2025-03-26 must accept. An invalid element fails alone; more than 65,536 elements fail
+    /// the batch. <https://modelcontextprotocol.io/specification/2025-03-26/basic#batching>
     Batch(Vec<Result<Message, DecodeError>>),
 }
 
@@ -56,7 +56,7 @@ impl std::error::Error for DecodeError {}
 ///
 /// let frame = br#"{"jsonrpc":"2.0","id":1,"result":{"tools":[]}}"#;
 /// let Decoded::One(Message::Response(response)) = decode(&frame.as_slice().into())? else {
-///     panic!("an answer");
+///     panic!("expected a response");
 /// };
 /// assert_eq!(response.outcome.unwrap().as_str(), r#"{"tools":[]}"#);
 /// # Ok::<(), mcp_jsonrpc::wire::DecodeError>(())
@@ -148,8 +148,8 @@ impl<'a> Envelope<'a> {
         let outcome = match (self.error, self.result) {
             (Some(error), _) => Err(error_object(&raw(error))),
             (None, Some(result)) if id.is_some() => Ok(raw(result)),
-            // With an id and nothing else it is an answer from which JavaScript left the result
-            // out, because it was undefined. Its caller should not have to wait for a time-out.
+            // A message with only an id is a response whose result was `undefined`, which JavaScript leaves out. Without
+            // this case its caller would wait for the time limit.
             (None, None) if id.is_some() && self.params.is_none() => Ok(RawJson::null()),
             (None, _) => return None,
         };
@@ -178,7 +178,7 @@ fn string(value: &str) -> Option<std::borrow::Cow<'_, str>> {
     Scanner::new(value).string().ok()
 }
 
-/// What servers get wrong inside an error is forgiven: the caller must hear of it in any case.
+/// Mistakes inside an error object are tolerated: the call has to fail in any case.
 pub(crate) fn error_object(error: &RawJson) -> ErrorObject {
     let no_reason = || String::from("the server gave no reason");
     if !error.is_object() {

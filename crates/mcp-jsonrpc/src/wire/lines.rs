@@ -1,4 +1,6 @@
-//! One message a line, as stdio servers speak: from any chunks of bytes to whole lines.
+//! Splits a stream of bytes into lines, each of them one message.
+//!
+//! <https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#stdio>
 
 use bytes::{Buf, Bytes, BytesMut};
 
@@ -44,7 +46,7 @@ pub struct LineDecoder {
     limit: usize,
     /// How much of the buffer is known to hold no newline.
     searched: usize,
-    /// Set while a line that is too long goes by.
+    /// Set while a line over the limit is being skipped.
     skipping: Option<Skipped>,
     /// Room to offer to the next read, between [`SMALL_READ`] and [`LARGE_READ`].
     room: usize,
@@ -118,7 +120,7 @@ impl LineDecoder {
     pub fn next_line(&mut self) -> Option<Line> {
         loop {
             let unsearched = self.buffer.get(self.searched..).unwrap_or_else(|| {
-                // The reader took bytes out of the buffer, which is odd but its own affair.
+                // The reader removed bytes from the buffer, so the search starts again.
                 self.searched = 0;
                 &self.buffer
             });
@@ -150,7 +152,7 @@ impl LineDecoder {
         }
         self.searched = 0;
         if let Some(skipped) = &mut self.skipping {
-            // This is not how the line ends, so it must not be read as if it were.
+            // The stream ended inside the line, so these bytes are not the end of the line.
             skipped.tail.clear();
             return self.skipped();
         }

@@ -36,13 +36,13 @@ pub struct Reply {
 enum Body {
     /// The result, known to be well formed.
     Result(RawJson),
-    /// A whole frame that looks like an answer. Nothing of it has been checked.
+    /// A whole frame that looks like a response. It has not been validated.
     Frame(Bytes),
 }
 
-/// As this workspace, Python and most others write answers.
+/// How this workspace, Python and most others write responses.
 const ID_FIRST: &[u8] = br#"{"jsonrpc":"2.0","id":"#;
-/// As the TypeScript SDK writes them.
+/// How the TypeScript SDK writes them.
 const RESULT_FIRST: &[u8] = br#"{"result":"#;
 const ID_LAST: &[u8] = br#","jsonrpc":"2.0","id":"#;
 
@@ -58,7 +58,7 @@ impl Reply {
         Some(Self { id: id.into(), body: Body::Frame(frame.clone()) })
     }
 
-    /// The id of the request that this response answers.
+    /// The id of the request.
     pub fn id(&self) -> &RequestId {
         &self.id
     }
@@ -71,7 +71,7 @@ impl Reply {
         }
     }
 
-    /// The result as it is.
+    /// The result without decoding.
     pub fn into_raw(self) -> Result<RawJson, Failure> {
         match self.body {
             Body::Result(raw) => Ok(raw),
@@ -79,7 +79,7 @@ impl Reply {
         }
     }
 
-    /// The message this is, for those who deal in messages. `None` if it turns out not to be one.
+    /// Decodes the whole message. `None` if it is not a valid message.
     pub fn into_message(self) -> Option<Message> {
         let frame = match self.body {
             Body::Result(raw) => {
@@ -117,7 +117,7 @@ fn number(digits: &[u8]) -> Option<i64> {
     std::str::from_utf8(digits).ok()?.parse().ok()
 }
 
-/// Reads `frame` as the answer to `expected`, and its result as a `T`.
+/// Reads `frame` as the response to `expected`, and its result as a `T`.
 fn read<T: DeserializeOwned>(frame: &Bytes, expected: &RequestId) -> Result<T, Failure> {
     let problem = |text| Failure::Malformed(ShapeError::new(text));
     let text = std::str::from_utf8(frame).map_err(|_| problem("not UTF-8"))?;

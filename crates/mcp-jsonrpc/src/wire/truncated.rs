@@ -7,7 +7,7 @@ use crate::{id::RequestId, json::Scanner};
 ///
 /// The members of an envelope come in either order: `id` before a large `result`, where it stands in
 /// the head, or behind it, where the tail ends in `"id":7}`. Nothing is found where the head does not
-/// show that this is a response: a request of theirs may have the number of a call of ours.
+/// show that this is a response: a request of the peer may have the number of a call.
 ///
 /// ```
 /// use mcp_jsonrpc::wire::response_id_of_truncated;
@@ -41,7 +41,7 @@ pub fn response_id_of_truncated(head: &[u8], tail: &[u8]) -> Option<RequestId> {
     if is_response { id.or_else(|| id_in_tail(tail)) } else { None }
 }
 
-/// The id in `…,"id":7}`, with or without the version behind it. Only integers: ours are.
+/// The id in `…,"id":7}`, with or without the version behind it. Only integers, as this crate sends no others.
 fn id_in_tail(tail: &[u8]) -> Option<RequestId> {
     let mut tail = tail.trim_ascii_end().strip_suffix(b"}")?.trim_ascii_end();
     if let Some(before) = member(tail, br#""2.0""#).and_then(|tail| name(tail, br#""jsonrpc""#)) {

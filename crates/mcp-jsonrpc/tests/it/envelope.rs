@@ -56,7 +56,7 @@ const NO: &str = "not a JSON-RPC 2.0 message";
 const NOT_JSON: &str = "not JSON";
 
 #[test]
-fn the_four_kinds_of_message() {
+fn all_four_kinds_of_message_are_decoded() {
     check(&[
         (r#"{…,"id":1,"method":"ping"}"#, "request 1 ping"),
         (r#"{…,"id":1,"method":"ping","params":{"a":1.50}}"#, r#"request 1 ping {"a":1.50}"#),
@@ -148,7 +148,7 @@ fn an_error_wins_over_a_result() {
 }
 
 #[test]
-fn an_answer_without_a_result_is_still_an_answer() {
+fn response_without_a_result_completes_its_call() {
     // `JSON.stringify` leaves out the result of a handler that returned nothing. The caller should
     // hear of it now, and not of a time-out later.
     check(&[
@@ -225,7 +225,7 @@ fn non_messages_and_non_json_are_distinguished() {
 }
 
 #[test]
-fn nesting_has_a_bound_and_no_stack() {
+fn nesting_is_limited_without_recursion() {
     let nested = |depth: usize| {
         format!(r#"{{…,"id":1,"result":{}{}}}"#, "[".repeat(depth), "]".repeat(depth))
     };
@@ -235,7 +235,7 @@ fn nesting_has_a_bound_and_no_stack() {
 }
 
 #[test]
-fn a_bad_element_of_a_batch_costs_only_itself() {
+fn invalid_batch_element_fails_alone() {
     check(&[
         (r#"[{…,"id":1,"result":{}}]"#, "result 1 {}"),
         (
@@ -250,7 +250,7 @@ fn a_bad_element_of_a_batch_costs_only_itself() {
 }
 
 #[test]
-fn a_batch_cannot_blow_up_in_memory() {
+fn batch_size_is_limited() {
     // Two bytes on the wire, a hundred in memory.
     let frame = format!("[{}1]", "1,".repeat(1 << 20));
     assert_eq!(decode(&frame.into()), Err(DecodeError::NotJsonRpc));

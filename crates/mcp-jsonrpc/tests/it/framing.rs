@@ -88,7 +88,7 @@ fn a_long_line_is_not_kept_while_it_goes_by() {
 }
 
 #[test]
-fn a_large_line_takes_its_memory_with_it() {
+fn large_line_takes_its_buffer() {
     let mut decoder = LineDecoder::new(64 << 20);
     for chunk in vec![b'x'; 8 << 20].chunks(64 << 10) {
         decoder.buffer().extend_from_slice(chunk);
@@ -102,7 +102,7 @@ fn a_large_line_takes_its_memory_with_it() {
 }
 
 #[test]
-fn there_is_always_room_to_read_into() {
+fn buffer_always_has_spare_capacity() {
     let mut decoder = LineDecoder::new(1 << 20);
     for round in 0..200 {
         let buffer = decoder.buffer();

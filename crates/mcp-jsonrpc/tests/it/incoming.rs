@@ -1,4 +1,4 @@
-//! What the other side starts: requests, notifications, cancellations, complaints.
+//! Requests, notifications, cancellations and errors without an id from the peer.
 
 use std::time::Instant;
 
@@ -7,7 +7,7 @@ use mcp_jsonrpc::{Message, Peer, PeerOptions, Request};
 use crate::play::{Stage, check};
 
 #[test]
-fn an_error_without_an_id_belongs_to_the_only_call_there_is() {
+fn error_without_an_id_fails_the_only_call() {
     check("--> a\n <-- !-32700 what?", &["1 rejected: what? (code -32700)"]);
     check("--> a\n --> b\n <-- !-32700 what?", &["hear complaint: what? (code -32700)"]);
     check("<-- !-32700 what?", &["hear complaint: what? (code -32700)"]);
@@ -38,7 +38,7 @@ fn incoming_requests_are_reported_and_answered_once() {
 }
 
 #[test]
-fn a_request_they_cancel_needs_no_answer_and_frees_its_id() {
+fn cancelled_incoming_request_frees_its_id() {
     check(
         r#"
         <-- request "a" sampling/createMessage
@@ -61,7 +61,7 @@ fn a_request_they_cancel_needs_no_answer_and_frees_its_id() {
 }
 
 #[test]
-fn an_id_in_use_is_refused_and_the_first_request_stands() {
+fn duplicate_incoming_id_is_refused() {
     check(
         r#"
         <-- request 1 ping
@@ -79,7 +79,7 @@ fn an_id_in_use_is_refused_and_the_first_request_stands() {
 }
 
 #[test]
-fn only_so_many_requests_of_theirs_wait_at_once() {
+fn incoming_requests_are_limited() {
     let mut options = PeerOptions::default();
     options.max_incoming = 1;
     let seen = Stage::new(options).play(
@@ -114,7 +114,7 @@ fn incoming_requests_on_an_unread_link_are_bounded() {
 }
 
 #[test]
-fn nothing_they_start_after_the_end_wants_an_answer() {
+fn requests_after_the_link_closed_are_ignored() {
     check(
         "<-- request 1 ping\n close 0\n --> 1 {}\n <-- request 2 ping",
         &[r#"hear {"id":1,"method":"ping"}"#, "1 no longer wanted"],
@@ -122,7 +122,7 @@ fn nothing_they_start_after_the_end_wants_an_answer() {
 }
 
 #[test]
-fn they_can_end_a_held_call_but_no_other() {
+fn peer_can_cancel_only_held_calls() {
     check(
         "
         --> subscriptions/listen held idle=600s

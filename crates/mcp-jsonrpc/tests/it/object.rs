@@ -86,7 +86,7 @@ fn only_objects_can_be_spliced() {
 }
 
 #[test]
-fn a_value_that_cannot_be_written_leaves_no_trace_and_is_named() {
+fn unserializable_member_is_named_and_not_written() {
     let bad = std::collections::HashMap::from([((1, 2), 3)]);
     let mut writer = ObjectWriter::new();
     let error = writer.member("first", &bad).unwrap_err();
@@ -99,7 +99,7 @@ fn a_value_that_cannot_be_written_leaves_no_trace_and_is_named() {
 
 proptest! {
     #[test]
-    fn it_is_the_object_that_was_meant(steps in prop::collection::vec(step(), 0..6)) {
+    fn written_object_has_all_members(steps in prop::collection::vec(step(), 0..6)) {
         let mut writer = ObjectWriter::new();
         write(&mut writer, &steps);
         let text = writer.finish();

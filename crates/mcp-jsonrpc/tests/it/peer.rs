@@ -14,7 +14,7 @@ use proptest::prelude::*;
 use crate::play::{Stage, check, flag, play};
 
 #[test]
-fn answers_find_their_calls_in_any_order() {
+fn responses_match_their_calls_in_any_order() {
     check(
         r#"
         --> tools/list
@@ -29,7 +29,7 @@ fn answers_find_their_calls_in_any_order() {
 }
 
 #[test]
-fn an_answer_after_the_deadline_is_ignored_and_counted() {
+fn response_after_the_deadline_is_ignored_and_counted() {
     check(
         "
         --> tools/list
@@ -62,7 +62,7 @@ fn progress_extends_the_deadline_for_silence() {
 }
 
 #[test]
-fn progress_is_seen_when_it_comes() {
+fn progress_is_reported_when_it_arrives() {
     check("--> tools/call\n <-- progress 1 0.5", &["1: 0.5"]);
 }
 
@@ -99,7 +99,7 @@ fn progress_does_not_extend_the_deadline_for_the_whole_call() {
 }
 
 #[test]
-fn the_deadline_that_came_first_is_the_one_named_however_late_we_look() {
+fn timeout_names_the_earlier_deadline() {
     check("--> tools/call idle=5s total=9s\n ... 60s", &["1 expired", "abandon 1"]);
     check("--> tools/call idle=9s total=5s\n ... 60s", &["1 expired in total", "abandon 1"]);
     check("--> tools/call idle=5s total=5s\n ... 5s", &["1 expired in total", "abandon 1"]);
@@ -186,7 +186,7 @@ fn cancellation_is_sent_only_for_requests_that_may_have_arrived() {
     check("--> a\n drop 1\n drop 1", &["1 dropped, tell", "1 dropped, say nothing"]);
     check("--> a\n close 1\n drop 1", &["1 closed, Unknown", "1 dropped, say nothing"]);
     check("--> a\n ... 5s\n drop 1", &["1 expired", "abandon 1", "1 dropped, say nothing"]);
-    // Given up without having looked at the answer.
+    // Abandoned after the response has arrived.
     let (mut peer, now) = (Peer::default(), Instant::now());
     let call = peer.open(CallLimits::default(), now).unwrap();
     peer.sent(call, 1);
@@ -195,7 +195,7 @@ fn cancellation_is_sent_only_for_requests_that_may_have_arrived() {
 }
 
 #[test]
-fn of_a_silent_call_the_other_side_hears_nothing_more() {
+fn silent_call_is_not_cancelled() {
     check("--> initialize silent\n drop 1", &["1 dropped, say nothing"]);
     check("--> initialize silent\n ... 5s\n <-- 1 {}", &["1 expired", "noise: 1 late"]);
 }
@@ -212,7 +212,7 @@ fn a_cancellation_names_the_call_and_the_reason() {
 }
 
 #[test]
-fn a_call_that_expired_on_its_way_out_is_cancelled_once_it_is_out() {
+fn call_expired_before_it_was_sent_is_cancelled_afterwards() {
     check("--> a unsent\n ... 5s", &["1 expired"]);
     // The link took it while its caller was not looking.
     let (mut peer, now) = (Peer::default(), Instant::now());
@@ -234,7 +234,7 @@ fn a_call_that_expired_on_its_way_out_is_cancelled_once_it_is_out() {
 }
 
 #[test]
-fn a_closed_link_ends_every_call_with_its_delivery_verdict() {
+fn closed_link_fails_every_call_with_its_delivery() {
     check(
         "
         --> written
@@ -255,7 +255,7 @@ fn a_closed_link_ends_every_call_with_its_delivery_verdict() {
 }
 
 #[test]
-fn a_call_sent_just_as_the_link_closed_is_not_called_unsent() {
+fn call_sent_while_the_link_closed_has_unknown_delivery() {
     let (mut peer, now) = (Peer::default(), Instant::now());
     let mut cx = Context::from_waker(Waker::noop());
     let calls = [(); 2].map(|()| peer.open(CallLimits::default(), now).unwrap());
@@ -269,7 +269,7 @@ fn a_call_sent_just_as_the_link_closed_is_not_called_unsent() {
 }
 
 #[test]
-fn an_answer_that_arrived_before_the_end_wins() {
+fn response_before_the_link_closed_wins() {
     let (mut peer, now) = (Peer::default(), Instant::now());
     let mut cx = Context::from_waker(Waker::noop());
     let calls = [(); 3].map(|()| peer.open(CallLimits::default(), now).unwrap());
@@ -285,16 +285,16 @@ fn an_answer_that_arrived_before_the_end_wins() {
 }
 
 #[test]
-fn the_link_may_lose_one_call_and_live_on() {
+fn lost_call_fails_alone() {
     check("--> a\n --> b\n lose 1\n <-- 2 {}", &["1 the pipe broke", "2 {}"]);
 }
 
 #[test]
-fn only_so_many_calls_of_ours_wait_at_once() {
+fn outgoing_calls_are_limited() {
     let mut options = PeerOptions::default();
     options.max_calls = 2;
     let seen = Stage::new(options).play("--> a\n --> b\n --> c\n <-- 1 {}\n --> d\n <-- 3 {}");
-    assert_eq!(seen, "refused: 2 calls are already waiting for their answers\n1 {}\n3 {}");
+    assert_eq!(seen, "refused: 2 calls are already waiting for responses\n1 {}\n3 {}");
 }
 
 #[test]
@@ -307,7 +307,7 @@ fn deadline_beyond_the_clock_means_no_deadline() {
 }
 
 #[test]
-fn failures_say_whether_trying_again_is_safe_and_say_it_once() {
+fn failures_have_a_delivery_a_class_and_a_message() {
     let rejected = Failure::Rejected(ErrorObject::new(-32000, "no"));
     for (failure, delivery, text) in [
         (rejected, Delivery::Executed, "the server refused: no (code -32000)"),
@@ -319,7 +319,7 @@ fn failures_say_whether_trying_again_is_safe_and_say_it_once() {
         (
             Failure::Closed(Delivery::Unknown),
             Delivery::Unknown,
-            "the connection closed before the answer came",
+            "the connection closed before the response arrived",
         ),
         (
             Failure::TooLarge { size: 9, limit: 8 },

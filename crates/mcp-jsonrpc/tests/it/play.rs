@@ -6,8 +6,8 @@
 //! | --- | --- |
 //! | `--> method` | we make a call; `idle=1s` (5s if not given), `total=9s`, `held`, `silent`, `unsent` may follow |
 //! | `--> sent 1` | the link took an unsent call |
-//! | `--> "a" {}` | we answer their request `"a"` |
-//! | `<-- 1 {}`, `<-- 1 !-32601 no` | they answer our call 1, with an error if there is a `!` |
+//! | `--> "a" {}` | we respond to the request `"a"` of the peer |
+//! | `<-- 1 {}`, `<-- 1 !-32601 no` | the peer responds to call 1, with an error if there is a `!` |
 //! | `<-- !-32700 what?` | an error without an id |
 //! | `<-- request "a" method {}` | they make a request |
 //! | `<-- progress 1 0.5`, `<-- cancelled 1` | those two notifications |

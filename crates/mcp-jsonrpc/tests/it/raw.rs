@@ -119,7 +119,7 @@ fn raw_values_survive_other_formats_and_absence() {
 }
 
 #[test]
-fn a_raw_value_that_serde_took_apart_is_an_error_and_no_guess() {
+fn raw_value_buffered_by_serde_is_an_error() {
     #[derive(Debug, Deserialize)]
     struct Open {
         #[serde(flatten)]

@@ -90,7 +90,7 @@ fn an_error_names_its_place_inside_the_result() {
     let error = read::<std::collections::BTreeMap<String, Vec<u8>>>(frame).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "unreadable answer: a[1]: expected a whole number, found a string"
+        "invalid response: a[1]: expected a whole number, found a string"
     );
 }
 

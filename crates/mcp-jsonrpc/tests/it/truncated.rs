@@ -9,7 +9,7 @@ fn recovered(line: &str) -> Option<String> {
 }
 
 #[test]
-fn the_id_of_a_long_answer_is_found_in_its_head() {
+fn id_of_a_truncated_response_is_found_in_its_head() {
     for (line, id) in [
         (r#"{"jsonrpc":"2.0","id":7,"result":{"a":"xx|x"}}"#, "7"),
         (r#" { "id" : -7 , "result":[|]}"#, "-7"),
@@ -28,7 +28,7 @@ fn the_id_of_a_long_answer_is_found_in_its_head() {
 }
 
 #[test]
-fn the_id_of_a_long_answer_is_found_in_its_tail() {
+fn id_of_a_truncated_response_is_found_in_its_tail() {
     for line in [
         r#"{"result":{"a":"x|x"},"jsonrpc":"2.0","id":7}"#,
         r#"{"result":{"a":"x|x"},"id":7,"jsonrpc":"2.0"}"#,
@@ -57,7 +57,7 @@ fn id_inside_a_string_or_nested_object_is_ignored() {
         r#"{"jsonrpc":"2.0","result":[|],"id":1.7}"#,
         r#"{"jsonrpc":"2.0","result":[|],"id":null}"#,
         r#"{"jsonrpc":"2.0","result":[|],"xid":7}"#,
-        // A request of theirs, which counts its ids apart from ours.
+        // A request of the peer, whose ids are independent.
         r#"{"jsonrpc":"2.0","method":"m","params":{|},"id":7}"#,
         r#"{"jsonrpc":"2.0","id":7,"method":"m","params":{|}}"#,
         r#"{"jsonrpc":"2.0","id":7,"params":{|},"method":"m"}"#,

@@ -261,6 +261,11 @@ fn an_error_names_the_place_and_quotes_no_value() {
     for (text, error) in [
         (r#"{"tools":[{},{"a":"secret"}]}"#, "tools[1].a: expected a whole number, found a string"),
         (r#"{"tools":[{"a\tb":-5}]}"#, "tools[0].a\u{fffd}b: expected u8, found another number"),
+        // Bidirectional and zero-width characters would disguise the name.
+        (
+            "{\"tools\":[{\"a\u{202e}b\u{200b}\":-5}]}",
+            "tools[0].a\u{fffd}b\u{fffd}: expected u8, found another number",
+        ),
         (r#"{"tools":[{"a":1.5}]}"#, "tools[0].a: expected u8, found number"),
         (r#"{"tools":null}"#, "tools: expected an array, found null"),
         (r#"{"tools":[],"kind":"secret"}"#, "kind: expected one of Unit, New, Tuple, Struct"),

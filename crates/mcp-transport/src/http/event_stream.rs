@@ -1,4 +1,5 @@
-//! A sans-I/O decoder of server-sent events, as specified by the WHATWG.
+//! A sans-I/O decoder of server-sent events:
+//! <https://html.spec.whatwg.org/multipage/server-sent-events.html#event-stream-interpretation>.
 //!
 //! The data of an event that arrives in one chunk is a slice of that chunk. All buffers are bounded: an event over
 //! the limit is discarded as it arrives, and reported by its size, head and tail.

@@ -85,6 +85,7 @@ async fn answered(
     let next = session.lock().protocol.answered(posted, status, response.headers(), &content);
     let listen = match next {
         Next::SessionLost => {
+            // A new session starts with another link, so that callers notice that the server's state is gone.
             session.lose_any(id, session_lost());
             return session.end(CloseReason::SessionLost);
         }
@@ -114,7 +115,7 @@ async fn answered(
             return match read {
                 Ok(()) if awaited.is_answered => {}
                 Ok(()) => {
-                    let reason = "the answer is not one to this request";
+                    let reason = "the response does not match the request";
                     give_up(session, &awaited, not_mcp(Delivery::Unknown, reason));
                 }
                 Err(failure) => give_up(session, &awaited, failure),

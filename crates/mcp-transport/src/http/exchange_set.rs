@@ -3,6 +3,10 @@
 //! A link has one task, the one that polls its inlet. Each exchange is a future in an `ExchangeSet`, which that task
 //! polls when the exchange is woken. The sender polls a new exchange once itself, so that the request is sent without
 //! waiting for that task.
+//!
+//! This first poll is the reason for a hand-written set. With `FuturesUnordered`, or with the first poll in the inlet's
+//! task, a sequential call takes 23 % more CPU time (18.4 instead of 14.9 µs), and a call in an event stream with 64 in
+//! flight 28 % more (28.2 instead of 22.1 µs). Measured on 2026-11-19 like the deferred wakes of `net`.
 
 use std::{
     collections::HashMap,

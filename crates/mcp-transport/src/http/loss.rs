@@ -17,7 +17,7 @@ pub(super) fn lost(cause: FailureCause, reason: impl Into<Box<str>>) -> Loss {
 
 /// The server refused the request because it has ended the session.
 pub(super) fn session_lost() -> Loss {
-    let reason = "the server no longer knows our session";
+    let reason = "the session no longer exists on the server";
     Loss::new(Delivery::NotSent, ErrorClass::Session, FailureCause::Session, reason)
 }
 
@@ -43,8 +43,10 @@ pub(super) fn broken(url: &Url, error: &HttpError) -> Loss {
     let class = if distrusts(error) { ErrorClass::Permanent } else { ErrorClass::Transient };
     let cause = cause::of(error);
     if error.is_hang_up() {
-        let reason =
-            format!("{what} {}: the server hung up before its answer was complete", shown(url));
+        let reason = format!(
+            "{what} {}: the server closed the connection before the response was complete",
+            shown(url)
+        );
         return Loss::new(delivery, class, cause, reason);
     }
     // The innermost source is the most specific. None of the causes contains the URL, which may have a secret in its
@@ -65,7 +67,10 @@ fn distrusts(error: &HttpError) -> bool {
 /// The server refused the request with this status.
 pub(super) fn by_status(url: &Url, status: StatusCode, headers: &HeaderMap) -> Loss {
     let (delivery, class) = match status.as_u16() {
+        // The server refused to process the request: <https://www.rfc-editor.org/rfc/rfc9110#section-15.5.9>,
+        // <https://www.rfc-editor.org/rfc/rfc8470#section-5.2>, <https://www.rfc-editor.org/rfc/rfc6585#section-4>
         408 | 425 | 429 => (Delivery::NotSent, ErrorClass::Transient),
+        // A gateway may have lost the response after the server executed the request.
         500..=599 => (Delivery::Unknown, ErrorClass::Transient),
         300..=499 => (Delivery::NotSent, ErrorClass::Permanent),
         _ => (Delivery::Unknown, ErrorClass::Permanent),

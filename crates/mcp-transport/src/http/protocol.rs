@@ -210,6 +210,7 @@ impl Protocol {
     ) -> Next {
         // A 2024-11-05 server puts its session into the endpoint's URL.
         let has_session = posted.carried_session || self.endpoint.is_some();
+        // <https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#session-management>
         if status == StatusCode::NOT_FOUND && has_session {
             return Next::SessionLost;
         }
@@ -225,15 +226,17 @@ impl Protocol {
         {
             return Next::Lose(loss);
         }
+        // Once the session is open, the server may offer a stream for its messages:
+        // <https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#listening-for-messages-from-the-server>
         let listen = posted.kind == Kind::Initialized;
         match content {
             Content::None | Content::Other(_) if !posted.is_request => Next::Taken { listen },
             _ if !posted.is_request => Next::ReadAside { listen },
-            Content::None => Next::Lose(not_mcp(Delivery::Unknown, "the answer is empty")),
+            Content::None => Next::Lose(not_mcp(Delivery::Unknown, "the response is empty")),
             Content::Json => Next::ReadJson,
             Content::Events => Next::ReadEvents,
             Content::Other(what) => {
-                let reason = format!("the server answered with a body {what}, which is not MCP");
+                let reason = format!("the response has a body {what}, which is not MCP");
                 Next::Lose(not_mcp(Delivery::Unknown, reason))
             }
         }
@@ -245,6 +248,7 @@ impl Protocol {
             let bytes = session.as_bytes();
             let problem = if bytes.len() > LONGEST_SESSION {
                 format!("is longer than {LONGEST_SESSION} bytes")
+            // <https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#session-management>
             } else if bytes.iter().all(|byte| (0x21..=0x7e).contains(byte)) {
                 String::new()
             } else {
@@ -257,6 +261,7 @@ impl Protocol {
         }
         self.session = session.cloned();
         if let Some(session) = &mut self.session {
+            // A session id grants access to the session, so HTTP/2 must not index it and logs must not show it.
             session.set_sensitive(true);
         }
         Ok(())
@@ -282,6 +287,7 @@ impl Protocol {
             |answer| matches!(&answer.outcome, Err(error) if error_code::is_modern(error.code)),
         );
         let is_permanent = loss.class == ErrorClass::Permanent;
+        // A busy server may send a JSON-RPC error too, but the status has the delay for a retry.
         let is_busy = matches!(status.as_u16(), 429 | 503);
         let proves_nothing = posted.kind == Kind::Probe && loss.class == ErrorClass::Transient;
         let verdict = match error {
@@ -298,6 +304,8 @@ impl Protocol {
 
     /// Handles the end of a stream that was to contain a response. `loss` is set if it broke. A legacy stream is
     /// resumed if its events have ids.
+    ///
+    /// <https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#resumability-and-redelivery>
     pub(super) fn stream_over(
         posted: Posted,
         awaited: &Awaited,
@@ -305,6 +313,8 @@ impl Protocol {
         loss: Option<Loss>,
         limit: usize,
     ) -> AfterStream {
+        // A modern stream cannot be resumed: its request is lost.
+        // <https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http#receiving-messages>
         let is_resumable = !posted.kind.is_modern() && !last_id.is_empty();
         match (loss, awaited.too_large) {
             _ if awaited.is_answered => AfterStream::Done,
@@ -312,7 +322,7 @@ impl Protocol {
             _ if is_resumable => AfterStream::Resume,
             (Some(loss), _) => AfterStream::Lose(loss.into()),
             (None, None) => {
-                let reason = "the server ended its answer before it was complete";
+                let reason = "the stream ended before the response";
                 AfterStream::Lose(lost(FailureCause::CutOff, reason).into())
             }
         }

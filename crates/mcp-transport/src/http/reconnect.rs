@@ -72,11 +72,13 @@ impl Resumption {
     /// # Errors
     /// The number of attempts is exhausted.
     pub(super) fn pause(&self, retry: Option<Duration>) -> Result<Duration, Loss> {
+        // The reconnection time of the server must be respected:
+        // <https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#sending-messages-to-the-server>
         if self.attempts < MOST_ATTEMPTS {
             return Ok(bounded(retry.unwrap_or(PAUSE)));
         }
         let reason = format!(
-            "the answer broke off, and {MOST_ATTEMPTS} attempts to take it up again brought nothing"
+            "the response was interrupted, and {MOST_ATTEMPTS} attempts to resume it brought no event"
         );
         Err(lost(FailureCause::CutOff, reason))
     }
@@ -99,7 +101,7 @@ impl Resumption {
             ErrorClass::Session => Err(loss),
             _ => {
                 let reason = format!(
-                    "the answer broke off and could not be taken up again: {}",
+                    "the response was interrupted and could not be resumed: {}",
                     loss.reason
                 );
                 Err(lost(loss.cause, reason))
@@ -155,6 +157,6 @@ mod tests {
         assert_eq!(session.class, ErrorClass::Session);
         let other = resumption.failed(loss(ErrorClass::Permanent)).unwrap_err();
         assert_eq!((other.class, other.delivery), (ErrorClass::Transient, Delivery::Unknown));
-        assert!(other.reason.ends_with("taken up again: why"));
+        assert!(other.reason.ends_with("could not be resumed: why"));
     }
 }

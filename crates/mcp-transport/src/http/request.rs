@@ -55,7 +55,7 @@ async fn execute(
     let uri = if request.url == session.settings.url {
         &session.settings.uri
     } else {
-        let strange = |_| permanent(FailureCause::Local, "the URL is too strange");
+        let strange = |_| permanent(FailureCause::Local, "the URL is not valid for HTTP");
         other = request.url.as_str().parse().map_err(strange)?;
         &other
     };
@@ -67,7 +67,7 @@ async fn execute(
             if let Ok(response) = tokio::time::timeout(patience, response).await {
                 response
             } else {
-                let reason = format!("the server did not begin to answer within {patience:?}");
+                let reason = format!("the server did not begin to respond within {patience:?}");
                 return Err(lost(FailureCause::TimedOut, reason));
             }
         }
@@ -114,7 +114,7 @@ impl Attempt for Sending<'_> {
         self.redirects += 1;
         let moved = FailureCause::Status(status.as_u16());
         if self.redirects > MOST_REDIRECTS {
-            return Err(permanent(moved, "the server redirects in a circle"));
+            return Err(permanent(moved, "the server redirected too many times"));
         }
         request.url = target
             .map_err(|why| permanent(moved, format!("a redirect was not followed: {why}")))?;
@@ -142,6 +142,7 @@ pub(super) async fn discard(mut response: Response) {
 /// Returns the target of a redirect. A POST is repeated only if the status requires the same method.
 fn redirection(request: &OutgoingRequest, response: &Response) -> Option<Result<Url, String>> {
     let followed = match response.status() {
+        // Only these two keep the method: <https://www.rfc-editor.org/rfc/rfc9110#section-15.4>
         StatusCode::TEMPORARY_REDIRECT | StatusCode::PERMANENT_REDIRECT => true,
         StatusCode::MOVED_PERMANENTLY | StatusCode::FOUND | StatusCode::SEE_OTHER => {
             request.method == Method::GET
@@ -150,7 +151,7 @@ fn redirection(request: &OutgoingRequest, response: &Response) -> Option<Result<
     };
     if !followed {
         return Some(Err(format!(
-            "it would not stay a {} (status {})",
+            "it would replace the {} by a GET (status {})",
             request.method,
             response.status().as_u16()
         )));
@@ -158,6 +159,6 @@ fn redirection(request: &OutgoingRequest, response: &Response) -> Option<Result<
     let location = response.headers().get(header::LOCATION).and_then(|to| to.to_str().ok());
     Some(match location {
         Some(location) => resolve(&request.url, location),
-        None => Err("it leads nowhere".into()),
+        None => Err("it has no valid `Location` header".into()),
     })
 }

@@ -124,7 +124,7 @@ async fn chunk(
         None => response.chunk().await,
         Some(limit) => {
             let Ok(chunk) = timeout(limit, response.chunk()).await else {
-                let reason = format!("the server paused for {limit:?} in the middle of its answer");
+                let reason = format!("the response stopped for {limit:?} before it was complete");
                 return Err(lost(FailureCause::TimedOut, reason).into());
             };
             chunk

@@ -86,7 +86,7 @@ async fn first_event(session: &Session) -> Result<Opened, Loss> {
             return Err(permanent("the stream of events does not begin with an endpoint".into()));
         }
         let target = String::from_utf8_lossy(&data);
-        // Credentials are sent to this URL, so it must be of the same origin.
+        // Credentials are sent to this URL, so it must have the same origin.
         let endpoint = resolve(&url, target.trim())
             .map_err(|why| permanent(format!("the endpoint it names is refused: {why}")))?;
         return Ok(Opened { response, decoder, rest, endpoint });

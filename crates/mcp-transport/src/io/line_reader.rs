@@ -1,4 +1,4 @@
-//! The reader of newline-delimited messages.
+//! The reader of newline-delimited messages: <https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/stdio#receiving-messages>.
 
 use bytes::BytesMut;
 use mcp_jsonrpc::wire::LineDecoder;

@@ -95,7 +95,7 @@ impl<E> State<E> {
         self.outgoing.len() + self.in_hand
     }
 
-    /// Whether everything queued has been handed to the other side.
+    /// Whether everything queued has been handed to the peer.
     pub(crate) fn is_drained(&self) -> bool {
         self.pending() == 0 && self.is_flushed
     }

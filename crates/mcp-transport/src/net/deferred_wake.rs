@@ -4,6 +4,12 @@
 //! expensive on a multi-threaded runtime: the reader of the body also wakes its caller, and of two tasks that are
 //! ready at once tokio moves one to another thread, which has to be woken by a system call. A wake caused by taking a
 //! small chunk is therefore deferred until we know whether the connection has more to read.
+//!
+//! Without it, sequential calls with JSON responses take 14 % more CPU time (17.0 instead of 14.9 µs) and 2.4 instead of
+//! 1.85 context switches each, and calls in event streams with 64 in flight 17 % more (26.0 instead of 22.1 µs).
+//! Sequential event streams, and 64 JSON calls in flight, take the same. Measured on 2026-11-19 with
+//! `taskset -c 1 bench-ours calls --over json --iterations 3000`, medians of 5 runs in turn, and with
+//! `bench-ours calls --over sse --depth 64 --iterations 8000` (see `bench/`).
 
 use std::{
     cell::RefCell,

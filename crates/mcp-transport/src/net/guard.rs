@@ -1,6 +1,6 @@
 //! The addresses that an authorization flow may connect to.
 //!
-//! Every URL of a login comes from a server that may be hostile. It must not make us send requests to the user's
+//! Every URL of a login comes from a server that may be hostile. It must not cause requests to the user's
 //! local network (SSRF), so addresses that are not public are refused unless the MCP server, which the user chose, is
 //! in the same zone. There are two checks: on the URL, and on the addresses its name resolves to, right before
 //! connecting to exactly those.
@@ -9,7 +9,7 @@
 //! rebinding). Therefore a name permits less than an address: nothing unencrypted, no loopback literal or
 //! `localhost`, no link-local address, and nothing private any more once it has resolved to another zone. And it
 //! permits its zone only after the server has responded from there with a certificate for the name: a name can
-//! resolve to the machine of someone else, but that machine cannot prove to be the name.
+//! resolve to any machine, but only its owner has a certificate for it.
 
 use std::{
     fmt,
@@ -27,9 +27,11 @@ pub enum Zone {
     Public,
     /// This machine.
     Loopback,
-    /// A private network: RFC 1918, carrier NAT, unique local.
+    /// A private network: [RFC 1918](https://www.rfc-editor.org/rfc/rfc1918#section-3),
+    /// [carrier NAT](https://www.rfc-editor.org/rfc/rfc6598#section-7), [unique local](https://www.rfc-editor.org/rfc/rfc4193#section-3.1).
     Private,
-    /// Link-local, metadata services, multicast, unspecified and reserved addresses.
+    /// Link-local, metadata services, multicast, unspecified and
+    /// [reserved](https://www.rfc-editor.org/rfc/rfc6890#section-2.2) addresses.
     Special,
 }
 
@@ -72,7 +74,8 @@ impl Zone {
         };
         match segments {
             [0, 0, 0, 0, 0, 0, 0, 1] => Self::Loopback,
-            // Mapped, translated (NAT64) and compatible forms, then 6to4.
+            // Mapped, translated and compatible forms, then 6to4: <https://www.rfc-editor.org/rfc/rfc4291#section-2.5.5>,
+            // <https://www.rfc-editor.org/rfc/rfc6052#section-2.1>, <https://www.rfc-editor.org/rfc/rfc3056#section-2>
             [0, 0, 0, 0, 0, 0xffff | 0, high, low]
             | [0, 0, 0, 0, 0xffff, 0, high, low]
             | [0x64, 0xff9b, 0, 0, 0, 0, high, low]
@@ -83,7 +86,7 @@ impl Zone {
             | [0xfe80..=0xffff, ..]
             | [0x2001, 0xdb8 | 0, ..]
             | [0x100, 0, 0, 0, ..]
-            // Local-use NAT64 (RFC 8215), which may embed the IPv4 address at any position.
+            // Local-use NAT64, which may embed the IPv4 address at any position: <https://www.rfc-editor.org/rfc/rfc8215>
             | [0x64, 0xff9b, 1, ..] => Self::Special,
             [0xfc00..=0xfdff, ..] => Self::Private,
             _ => Self::Public,

@@ -117,10 +117,10 @@ impl FetchError {
 impl fmt::Display for FetchError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Blocked(_) => f.write_str("the address is off limits"),
+            Self::Blocked(_) => f.write_str("the address is not allowed"),
             Self::Unreachable(_) => f.write_str("it cannot be reached"),
-            Self::TimedOut(limit) => write!(f, "no answer within {} s", limit.as_secs()),
-            Self::TooLarge(most) => write!(f, "the answer has more than {most} bytes"),
+            Self::TimedOut(limit) => write!(f, "no response within {} s", limit.as_secs()),
+            Self::TooLarge(most) => write!(f, "the response has more than {most} bytes"),
         }
     }
 }

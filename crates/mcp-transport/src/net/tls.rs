@@ -128,11 +128,11 @@ fn certificates(pem: &[u8], what: &str) -> Result<Vec<CertificateDer<'static>>, 
 /// Describes a parser error without quoting its input: some errors contain a line that may be part of a key.
 fn unreadable(what: &str, error: &pem::Error) -> ConnectError {
     let why = match error {
-        pem::Error::NoItemsFound => "nothing of the kind is in there",
+        pem::Error::NoItemsFound => "no such section found",
         pem::Error::MissingSectionEnd { .. } => "the END line is missing",
-        pem::Error::IllegalSectionStart { .. } => "it starts strangely",
-        pem::Error::Base64Decode(_) => "it is not Base64",
-        _ => "it is broken",
+        pem::Error::IllegalSectionStart { .. } => "the BEGIN line is malformed",
+        pem::Error::Base64Decode(_) => "the content is not Base64",
+        _ => "it is malformed",
     };
     ConnectError::InvalidOptions(format!("{what} is not usable PEM: {why}"))
 }
@@ -184,11 +184,11 @@ mod tests {
         let root = |pem: &str| TlsOptions { extra_roots: vec![pem.into()], identity: None };
         assert_eq!(
             problem(&root("hello")),
-            "an extra root certificate is not usable PEM: nothing of the kind is in there"
+            "an extra root certificate is not usable PEM: no such section found"
         );
         assert_eq!(
             problem(&root(&key)),
-            "an extra root certificate is not usable PEM: nothing of the kind is in there"
+            "an extra root certificate is not usable PEM: no such section found"
         );
         assert_eq!(
             problem(&root("-----BEGIN CERTIFICATE-----\nAAAA\n")),
@@ -204,11 +204,11 @@ mod tests {
         };
         assert_eq!(
             problem(&known("", &key)),
-            "the client certificate is not usable PEM: nothing of the kind is in there"
+            "the client certificate is not usable PEM: no such section found"
         );
         assert_eq!(
             problem(&known(&certificate, &certificate)),
-            "the key of the client certificate is not usable PEM: nothing of the kind is in there"
+            "the key of the client certificate is not usable PEM: no such section found"
         );
         // The key of another certificate.
         let (_, stranger) = certified();

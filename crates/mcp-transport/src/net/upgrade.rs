@@ -1,4 +1,4 @@
-//! The upgrade of a connection from HTTP/1.1 to another protocol (RFC 9110 §7.8).
+//! The upgrade of a connection from HTTP/1.1 to another protocol: <https://www.rfc-editor.org/rfc/rfc9110#section-7.8>.
 
 use std::pin::pin;
 

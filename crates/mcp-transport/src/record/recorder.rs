@@ -29,7 +29,7 @@ use crate::{
 /// link.outlet.send(Message::Request(Request::new(1, "parity/echo", None))).unwrap();
 /// # let mut batch = Vec::new();
 /// # poll_fn(|cx| link.inlet.poll_recv(cx, &mut batch)).await.unwrap();
-/// // … and once the answer is there:
+/// // … and after the response:
 /// assert_eq!(recorder.cassette().to_string(), concat!(
 ///     r#"{"link":1,"out":{"jsonrpc":"2.0","id":1,"method":"parity/echo"}}"#, "\n",
 ///     r#"{"link":1,"in":{"jsonrpc":"2.0","id":1,"result":null}}"#, "\n",

@@ -45,7 +45,7 @@ use crate::{
 /// link.outlet.send(Message::Request(Request::new(77, "ping", None))).unwrap();
 /// let mut batch = Vec::new();
 /// poll_fn(|cx| link.inlet.poll_recv(cx, &mut batch)).await.unwrap();
-/// assert_eq!(batch.len(), 1); // the answer, to 77
+/// assert_eq!(batch.len(), 1); // the response to 77
 /// # Ok::<(), mcp_transport::record::CassetteError>(()) }).unwrap();
 /// ```
 #[derive(Debug)]

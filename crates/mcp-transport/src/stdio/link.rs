@@ -55,7 +55,7 @@ pub(super) fn link(
     Link { outlet: inlet.outlet.clone(), inlet: Box::new(inlet) }
 }
 
-/// Encodes one message per line.
+/// Encodes one message per line: <https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#stdio>.
 struct LineEncoder;
 
 impl Encode for LineEncoder {
@@ -164,7 +164,8 @@ impl StdioInlet {
             (state.closing, state.closing && state.is_drained() || !state.is_open)
         };
         if is_done || self.stdout.is_none() {
-            // This tells the server to exit. A server that no longer reads does not receive the rest of the buffer,
+            // The end of its input tells the server to exit: <https://modelcontextprotocol.io/specification/2025-11-25/basic/lifecycle#stdio>.
+            // A server that no longer reads does not receive the rest of the buffer,
             // and is ended by signals.
             queue.hang_up();
         }

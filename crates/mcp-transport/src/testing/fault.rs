@@ -18,11 +18,11 @@ pub enum Fault {
     Split(usize),
     /// This many bytes of its text are changed. If the result is not a message, it is counted and dropped.
     Corrupt(usize),
-    /// The other side closes the link instead of it.
+    /// The peer closes the link instead of it.
     Close,
     /// Neither it nor any later message arrives in this direction, without an error.
     HalfOpen,
-    /// From it on, no message moves in either direction: queues fill up, and the other side has to wait.
+    /// From it on, no message moves in either direction: queues fill up, and the peer has to wait.
     Stall,
 }
 

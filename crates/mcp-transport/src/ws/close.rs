@@ -1,11 +1,13 @@
-//! Close frames: RFC 6455 §7.4 and the codes registered since.
+//! Close frames: <https://www.rfc-editor.org/rfc/rfc6455#section-7.4> and the codes registered since,
+//! <https://www.iana.org/assignments/websocket/websocket.xhtml#close-code-number>.
 
 use mcp_jsonrpc::{ErrorClass, FailureCause};
 use mcp_safe::text::one_line;
 
 use crate::diagnostics::CloseReason;
 
-/// The maximum length of the reason in a close frame.
+/// The maximum length of the reason: the payload of a control frame has at most 125 bytes, and the code takes two.
+/// <https://www.rfc-editor.org/rfc/rfc6455#section-5.5>
 const LONGEST_TEXT: usize = 123;
 
 /// A close frame.
@@ -40,25 +42,26 @@ impl Goodbye {
         let Some(code) = self.code else { return CloseReason::Ended };
         let what = match code {
             1000 | 1001 => return CloseReason::Ended,
-            1002 => "it says that we break the protocol",
-            1003 => "it does not take this kind of data",
-            1007 => "it could not read what we sent",
-            1008 => "it refuses by its policy",
-            1009 => "what we sent is too large for it",
-            1010 => "it wants an extension that we lack",
-            1011 => "something went wrong on its side",
-            1012 => "it restarts",
-            1013 => "it has too much to do",
-            1014 => "a gateway got no good answer from it",
-            3000 => "it wants other credentials",
-            3003 => "it does not allow this",
-            3008 => "its time was up",
-            _ => "it closed the connection",
+            1002 => "protocol error",
+            1003 => "unsupported data",
+            1007 => "invalid message payload",
+            1008 => "policy violation",
+            1009 => "message too large for the server",
+            1010 => "required extension missing",
+            1011 => "internal server error",
+            1012 => "the server is restarting",
+            1013 => "the server is overloaded",
+            1014 => "a gateway received an invalid response from the server",
+            3000 => "other credentials required",
+            3003 => "forbidden",
+            3008 => "the server closed the connection after a time limit",
+            _ => "the server closed the connection",
         };
         let mut reason = format!("{what} (close code {code})");
         if !self.text.is_empty() {
             reason = format!("{reason}: {}", self.text);
         }
+        // Only what a new connection does not fix is permanent.
         match code {
             3000 => CloseReason::Refused { class: ErrorClass::Auth, reason },
             1003 | 1008 | 1010 | 3003 => {
@@ -91,7 +94,7 @@ mod tests {
         assert_eq!(
             told(1008, "no\nway\u{202e}"),
             (
-                "the server refused: it refuses by its policy (close code 1008): no way".into(),
+                "the server refused: policy violation (close code 1008): no way".into(),
                 ErrorClass::Permanent
             )
         );
@@ -99,13 +102,13 @@ mod tests {
         assert_eq!(
             told(1009, ""),
             (
-                "the connection failed: what we sent is too large for it (close code 1009)".into(),
+                "the connection failed: message too large for the server (close code 1009)".into(),
                 ErrorClass::Transient
             )
         );
         assert_eq!(
             told(4711, "").0,
-            "the connection failed: it closed the connection (close code 4711)"
+            "the connection failed: the server closed the connection (close code 4711)"
         );
     }
 }

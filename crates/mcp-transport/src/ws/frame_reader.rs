@@ -18,7 +18,7 @@ use tokio_tungstenite::tungstenite::protocol::frame::{
 
 use super::close::Goodbye;
 
-/// An item received from the other side.
+/// An item received from the server.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Received {
     /// A message, of any kind of data frame. Never blank.
@@ -29,7 +29,7 @@ pub(super) enum Received {
     Close(Goodbye),
 }
 
-/// A violation of the WebSocket protocol by the other side, described.
+/// A violation of the WebSocket protocol by the server, described.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Broken(pub(super) &'static str);
 
@@ -122,7 +122,7 @@ impl FrameReader {
         if self.frame.is_none() {
             let mut cursor = Cursor::new(&self.buffer);
             let parsed = FrameHeader::parse(&mut cursor);
-            let parsed = parsed.map_err(|_| Broken("it sent a frame of an unknown kind"))?;
+            let parsed = parsed.map_err(|_| Broken("a frame has an unknown opcode"))?;
             let length = usize::try_from(cursor.position()).unwrap_or(0);
             let Some((header, payload)) = parsed else { return Ok(None) };
             self.check(&header, payload)?;
@@ -134,19 +134,21 @@ impl FrameReader {
 
     fn check(&self, header: &FrameHeader, payload: u64) -> Result<(), Broken> {
         if header.rsv1 || header.rsv2 || header.rsv3 {
-            return Err(Broken("it uses an extension that was not agreed upon"));
+            return Err(Broken("a frame uses an extension that was not negotiated"));
         }
         if header.mask.is_some() {
-            return Err(Broken("it masks its frames, which only clients do"));
+            return Err(Broken("a frame is masked, which only clients may do"));
         }
         match header.opcode {
-            OpCode::Control(_) if !header.is_final => Err(Broken("it cut a control frame")),
-            OpCode::Control(_) if payload > 125 => Err(Broken("it sent a long control frame")),
+            OpCode::Control(_) if !header.is_final => Err(Broken("a control frame is fragmented")),
+            OpCode::Control(_) if payload > 125 => {
+                Err(Broken("a control frame is longer than 125 bytes"))
+            }
             OpCode::Data(Data::Continue) if self.message.is_none() => {
-                Err(Broken("it continued a message that it had not begun"))
+                Err(Broken("a continuation frame without a message"))
             }
             OpCode::Data(Data::Text | Data::Binary) if self.message.is_some() => {
-                Err(Broken("it began a message before it had ended the last"))
+                Err(Broken("a message began before the previous one ended"))
             }
             _ => Ok(()),
         }
@@ -258,8 +260,8 @@ fn control(kind: Control, payload: Bytes) -> Result<Received, Broken> {
         Control::Pong => Ok(Received::Pong),
         Control::Close => match Goodbye::read(&payload) {
             Some(goodbye) => Ok(Received::Close(goodbye)),
-            None => Err(Broken("it closed with half a code")),
+            None => Err(Broken("a close frame has an incomplete status code")),
         },
-        Control::Reserved(_) => Err(Broken("it sent a frame of an unknown kind")),
+        Control::Reserved(_) => Err(Broken("a frame has an unknown opcode")),
     }
 }

@@ -1,4 +1,5 @@
-//! The writer of frames. Clients mask their frames, so that proxies do not interpret the payload as HTTP.
+//! The writer of frames. Clients mask their frames, so that proxies do not interpret the payload as HTTP:
+//! <https://www.rfc-editor.org/rfc/rfc6455#section-5.3>.
 //!
 //! tungstenite formats the headers. Its `WebSocketStream` has a separate write buffer that one task owns. Here,
 //! callers write from their tasks, and the report at the end of a link says which messages were sent. Therefore the

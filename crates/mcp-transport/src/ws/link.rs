@@ -151,7 +151,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send> WsInlet<S> {
                 Ok(None) => break,
                 Err(Broken(problem)) => {
                     self.answer_goodbye(&close::PROTOCOL_ERROR);
-                    let reason = format!("the server breaks the WebSocket protocol: {problem}");
+                    let reason = format!("the server violated the WebSocket protocol: {problem}");
                     self.end = Some(CloseReason::Failed { cause: FailureCause::NotMcp, reason });
                 }
             }
@@ -192,7 +192,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send> WsInlet<S> {
             let failure = self.queue.lock().failure.take();
             self.end = Some(failure.unwrap_or(CloseReason::Failed {
                 cause: FailureCause::TimedOut,
-                reason: "the server does not answer our goodbye".into(),
+                reason: "the server did not complete the closing handshake".into(),
             }));
             return Poll::Ready(());
         }

@@ -1,4 +1,4 @@
-//! The upgrade of a connection from HTTP: RFC 6455 §4.1.
+//! The upgrade of a connection from HTTP: <https://www.rfc-editor.org/rfc/rfc6455#section-4.1>.
 //!
 //! The connection and the exchange are those of [`net`](crate::net), the key and its check those of tungstenite. The
 //! headers are checked here because tungstenite's client logs the request with its credentials and requires a
@@ -58,6 +58,7 @@ impl Attempt for Upgrade<'_> {
             Ok(Err(problem)) => return Err(self.failed(&*problem)),
             Err(_) => return Err(self.timed_out()),
         };
+        // A response other than 101 is handled like any other HTTP response: <https://www.rfc-editor.org/rfc/rfc6455#section-4.1>
         let Some(Upgraded { stream, rest }) = upgraded else {
             let (status, url) = (response.status(), &self.options.url);
             let stamp = credentials.stamp;
@@ -80,8 +81,8 @@ impl Attempt for Upgrade<'_> {
 }
 
 impl Upgrade<'_> {
-    /// Performs the checks that the RFC requires. The server may omit the subprotocol, but must not choose another
-    /// one.
+    /// Performs the checks that <https://www.rfc-editor.org/rfc/rfc6455#section-4.1> requires. The server may omit the
+    /// subprotocol, but must not choose another one.
     fn verify(&self, response: &Response<()>, key: &str) -> Result<(), ConnectError> {
         let names = |name: &HeaderName, wanted: &str| {
             let values = response.headers().get_all(name).iter();
@@ -91,17 +92,17 @@ impl Upgrade<'_> {
         };
         let value = |name: HeaderName| response.headers().get(name);
         if !names(&header::UPGRADE, "websocket") || !names(&header::CONNECTION, "upgrade") {
-            return Err(self.not_websocket("it switches to something else"));
+            return Err(self.not_websocket("the response switches to another protocol"));
         }
         let accept = derive_accept_key(key.as_bytes());
         if value(header::SEC_WEBSOCKET_ACCEPT).is_none_or(|value| value != accept.as_str()) {
-            return Err(self.not_websocket("it answers another request than ours"));
+            return Err(self.not_websocket("`Sec-WebSocket-Accept` does not match the request"));
         }
         if value(header::SEC_WEBSOCKET_PROTOCOL).is_some_and(|value| value != SUBPROTOCOL) {
-            return Err(self.not_websocket("it chose a subprotocol other than `mcp`"));
+            return Err(self.not_websocket("the response selects a subprotocol other than `mcp`"));
         }
         if value(header::SEC_WEBSOCKET_EXTENSIONS).is_some() {
-            return Err(self.not_websocket("it uses an extension that was not asked for"));
+            return Err(self.not_websocket("the response uses an extension that was not requested"));
         }
         Ok(())
     }
@@ -115,9 +116,9 @@ impl Upgrade<'_> {
         let status = response.status().as_u16();
         let (class, what) = match status {
             300..=399 => (ErrorClass::Permanent, "redirects, which is not followed"),
-            404 | 410 => (ErrorClass::Permanent, "knows no such path"),
-            426 => (ErrorClass::Permanent, "wants another version of WebSocket"),
-            408 | 425 | 429 | 500..=599 => (ErrorClass::Transient, "cannot take us now"),
+            404 | 410 => (ErrorClass::Permanent, "has no such path"),
+            426 => (ErrorClass::Permanent, "requires another version of WebSocket"),
+            408 | 425 | 429 | 500..=599 => (ErrorClass::Transient, "is temporarily unavailable"),
             _ => (ErrorClass::Permanent, "does not upgrade to WebSocket"),
         };
         let reason = format!("{}: the server {what} (status {status})", self.address);
@@ -153,10 +154,11 @@ impl Upgrade<'_> {
             causes(problem).find_map(|source| source.downcast_ref::<hyper::Error>())
         {
             if error.is_parse() {
-                return self.not_websocket(&format!("its answer is not HTTP/1.1: {error}"));
+                return self.not_websocket(&format!("the response is not HTTP/1.1: {error}"));
             }
             if error.is_incomplete_message() || error.is_canceled() || error.is_closed() {
-                return self.unreachable(cause, "the server hung up instead of answering");
+                return self
+                    .unreachable(cause, "the server closed the connection before it responded");
             }
         }
         // The innermost source is the most specific. None of the causes contains the URL, which may have a secret in
@@ -195,6 +197,7 @@ fn headers(
         }
         let mut value =
             HeaderValue::from_str(value).map_err(|_| invalid("has a value that cannot be sent"))?;
+        // Headers of the configuration often contain keys.
         value.set_sensitive(true);
         headers.append(name, value);
     }

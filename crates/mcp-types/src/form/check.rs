@@ -107,6 +107,7 @@ impl FieldKind {
     fn check(&self, value: &FieldValue) -> Result<(), FieldProblem> {
         match (self, value) {
             (Self::Text { format, min_length, max_length }, FieldValue::Text(text)) => {
+                // JSON Schema counts characters, not bytes.
                 let length = text.chars().count() as u64;
                 at_least(length, *min_length, FieldProblem::TooShort)?;
                 at_most(length, *max_length, FieldProblem::TooLong)?;
@@ -118,6 +119,7 @@ impl FieldKind {
                 }
             }
             (Self::Number { is_integer, minimum, maximum }, FieldValue::Number(number)) => {
+                // JSON has no infinity, although Rust parses `inf` as a number.
                 if !number.is_finite() {
                     return Err(FieldProblem::NotANumber);
                 }

@@ -28,7 +28,7 @@ fn is_email(text: &str) -> bool {
     !name.is_empty() && name.bytes().all(is_name) && domain.split('.').all(is_label)
 }
 
-/// A scheme followed by characters that RFC 3986 allows.
+/// A scheme followed by the characters of a URI: <https://www.rfc-editor.org/rfc/rfc3986#section-2>.
 fn is_uri(text: &str) -> bool {
     let Some((scheme, rest)) = text.split_once(':') else { return false };
     let is_scheme = |b: u8| b.is_ascii_alphanumeric() || b"+-.".contains(&b);

@@ -1,4 +1,6 @@
 //! Parses the fields of a form from its schema.
+//!
+//! <https://modelcontextprotocol.io/specification/2025-11-25/client/elicitation#requested-schema>
 
 use mcp_jsonrpc::RawJson;
 
@@ -40,6 +42,7 @@ fn kind_of(property: &RawJson) -> Option<FieldKind> {
             min_items: member(property, "minItems"),
             max_items: member(property, "maxItems"),
         },
+        // Choices need no type: some servers write only `enum` or `oneOf`.
         Some("string") | None => match choices(property) {
             Some(choices) => FieldKind::One(choices),
             None if kind.is_none() => return None,
@@ -65,6 +68,7 @@ fn text_format(name: String) -> TextFormat {
 
 /// `enum` with `enumNames`, or `oneOf`/`anyOf` of constants with titles. `None` if there is neither.
 fn choices(schema: &RawJson) -> Option<Vec<Choice>> {
+    // `enumNames` is from 2025-06-18, which has no `oneOf`.
     if let Some(values) = member::<Vec<String>>(schema, "enum") {
         let mut titles = member::<Vec<String>>(schema, "enumNames").unwrap_or_default().into_iter();
         let choices = values.into_iter().map(|value| Choice { value, title: titles.next() });

@@ -257,7 +257,10 @@ async fn truncated_response_fails_only_its_own_call() {
         let words = error.to_string();
         assert!(words.starts_with("lost the connection to http://127.0.0.1:"), "{words}");
         // Our message, not that of an HTTP library.
-        assert!(words.ends_with(": the server hung up before its answer was complete"), "{words}");
+        assert!(
+            words.ends_with(": the server closed the connection before the response was complete"),
+            "{words}"
+        );
     }
 }
 
@@ -270,7 +273,7 @@ async fn stream_that_ends_without_a_response_fails_only_its_own_call() {
         .await;
     let error = fails_alone(&server).await;
     assert_eq!(verdict(&error), (Delivery::Unknown, ErrorClass::Transient));
-    assert_eq!(error.to_string(), "the server ended its answer before it was complete");
+    assert_eq!(error.to_string(), "the stream ended before the response");
 }
 
 #[tokio::test]
@@ -294,7 +297,7 @@ async fn unexpected_content_type_is_reported() {
             continue;
         }
         assert_eq!(verdict(&error), (Delivery::Unknown, ErrorClass::Permanent));
-        let expected = format!("the server answered with a body {says}, which is not MCP");
+        let expected = format!("the response has a body {says}, which is not MCP");
         assert_eq!(error.to_string(), expected);
     }
 }
@@ -307,7 +310,7 @@ async fn response_with_another_id_fails_only_its_own_call() {
     .await;
     let (error, client) = fails_alone_with(options(&server)).await;
     assert_eq!(verdict(&error), (Delivery::Unknown, ErrorClass::Permanent));
-    assert_eq!(error.to_string(), "the answer is not one to this request");
+    assert_eq!(error.to_string(), "the response does not match the request");
     assert_eq!(client.diagnostics().noise.unknown, 1);
 }
 

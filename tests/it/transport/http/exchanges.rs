@@ -15,7 +15,7 @@ use super::{
 use crate::{client::support::soon, transport::host::Host};
 
 #[tokio::test]
-async fn calls_may_be_answered_out_of_order() {
+async fn responses_may_arrive_out_of_order() {
     let release = Arc::new(Notify::new());
     let server = Server::start(move |exchange| {
         let release = release.clone();

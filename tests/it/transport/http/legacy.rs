@@ -259,7 +259,7 @@ async fn lost_session_ends_the_link_with_its_own_reason() {
     });
     let forgotten = forgotten.unwrap_err();
     assert_eq!((forgotten.delivery(), forgotten.class()), (Delivery::NotSent, ErrorClass::Session));
-    assert_eq!(forgotten.to_string(), "the server no longer knows our session");
+    assert_eq!(forgotten.to_string(), "the session no longer exists on the server");
     let waiting = waiting.unwrap_err();
     assert!(matches!(waiting, CallError::Failed { failure: Failure::Closed(_), .. }), "{waiting}");
     assert_eq!(waiting.class(), ErrorClass::Session);

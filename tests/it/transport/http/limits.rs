@@ -111,8 +111,8 @@ async fn call_without_an_answer_ends_at_its_own_limit() {
 #[tokio::test]
 async fn other_requests_end_after_60_seconds() {
     for (head_first, says) in [
-        (false, "did not begin to answer within 60s"),
-        (true, "the server paused for 60s in the middle of its answer"),
+        (false, "did not begin to respond within 60s"),
+        (true, "the response stopped for 60s before it was complete"),
     ] {
         let (server, _go_on) = slow("tools/list", head_first).await;
         let mut patient = ClientOptions::default();

@@ -104,7 +104,7 @@ async fn failed_resumption_fails_only_its_own_call() {
     let error = call(&client, "slow").await.unwrap_err();
     assert_eq!((error.delivery(), error.class()), (Delivery::Unknown, ErrorClass::Transient));
     assert!(
-        error.to_string().starts_with("the answer broke off and could not be taken up again: "),
+        error.to_string().starts_with("the response was interrupted and could not be resumed: "),
         "{error}"
     );
     client.list_tools().await.unwrap();

@@ -24,22 +24,22 @@ async fn close_codes_are_reported_and_answered() {
         (
             1008,
             ErrorClass::Permanent,
-            "the server refused: it refuses by its policy (close code 1008): because",
+            "the server refused: policy violation (close code 1008): because",
         ),
         (
             1009,
             ErrorClass::Transient,
-            "the connection failed: what we sent is too large for it (close code 1009): because",
+            "the connection failed: message too large for the server (close code 1009): because",
         ),
         (
             1013,
             ErrorClass::Transient,
-            "the connection failed: it has too much to do (close code 1013): because",
+            "the connection failed: the server is overloaded (close code 1013): because",
         ),
         (
             3000,
             ErrorClass::Auth,
-            "the server refused: it wants other credentials (close code 3000): because",
+            "the server refused: other credentials required (close code 3000): because",
         ),
     ] {
         let (told, mut answers) = mpsc::unbounded_channel();

@@ -148,7 +148,7 @@ async fn frames_after_the_upgrade_are_read_and_protocol_errors_end_the_link() {
     let (_, report) = end(&mut link).await;
     assert_eq!(
         report.to_string(),
-        "the connection failed: the server breaks the WebSocket protocol: it continued a message that it had not begun"
+        "the connection failed: the server violated the WebSocket protocol: a continuation frame without a message"
     );
     assert!(matches!(report.reason, CloseReason::Failed { .. }));
     soon(server).await.expect("the server is content");

@@ -43,8 +43,8 @@ async fn upgrade_status_is_mapped_to_a_class() {
             "authentication failed: the server wants a login (status 401)",
         ),
         ("403 Forbidden", ErrorClass::Permanent, "the server does not allow this (status 403)"),
-        ("404 Not Found", ErrorClass::Permanent, "the server knows no such path (status 404)"),
-        ("500 Oops", ErrorClass::Transient, "the server cannot take us now (status 500)"),
+        ("404 Not Found", ErrorClass::Permanent, "the server has no such path (status 404)"),
+        ("500 Oops", ErrorClass::Transient, "the server is temporarily unavailable (status 500)"),
     ] {
         let url = answering(move |_, _| {
             format!("HTTP/1.1 {status}\r\nContent-Type: text/html\r\n\r\n<html>")
@@ -77,21 +77,27 @@ async fn invalid_upgrade_is_rejected() {
     for (answer, problem) in [
         (
             (|head| switching(head, "Sec-WebSocket-Protocol: soap\r\n")) as fn(&str) -> String,
-            "it chose a subprotocol other than `mcp`",
+            "the response selects a subprotocol other than `mcp`",
         ),
         (
             |head| switching(head, "Sec-WebSocket-Extensions: permessage-deflate\r\n"),
-            "it uses an extension that was not asked for",
+            "the response uses an extension that was not requested",
         ),
-        (|_| switching("Sec-WebSocket-Key: another", ""), "it answers another request than ours"),
-        (|head| switching(head, "").replace("websocket", "h2c"), "it switches to something else"),
+        (
+            |_| switching("Sec-WebSocket-Key: another", ""),
+            "`Sec-WebSocket-Accept` does not match the request",
+        ),
+        (
+            |head| switching(head, "").replace("websocket", "h2c"),
+            "the response switches to another protocol",
+        ),
         (
             |_| "SSH-2.0-OpenSSH_9.6\r\n\r\n".into(),
-            "its answer is not HTTP/1.1: invalid HTTP version parsed",
+            "the response is not HTTP/1.1: invalid HTTP version parsed",
         ),
         (
             |_| format!("HTTP/1.1 101 Ok\r\nX-Endless: {}", "x".repeat(100_000)),
-            "its answer is not HTTP/1.1: message head is too large",
+            "the response is not HTTP/1.1: message head is too large",
         ),
     ] {
         let url = answering(move |_, head| answer(head)).await;
@@ -120,7 +126,7 @@ async fn missing_server_is_unreachable() {
 
     let url = answering(|_, _| String::new()).await;
     let error = refused(WsOptions::new(&url)).await;
-    assert_eq!(told(&url, &error), "URL: the server hung up instead of answering");
+    assert_eq!(told(&url, &error), "URL: the server closed the connection before it responded");
     assert_eq!(error.class(), ErrorClass::Transient);
 }
 

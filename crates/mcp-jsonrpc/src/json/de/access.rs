@@ -1,4 +1,4 @@
-//! What serde walks through: elements, members and names.
+//! The elements, members and names that serde visits.
 
 use std::borrow::Cow;
 
@@ -19,7 +19,7 @@ impl<'a, 'de> Elements<'a, 'de> {
         Self { decoder, next: 0, done: false }
     }
 
-    /// A visitor that stopped early, such as a tuple's, must have been at the end.
+    /// Fails if a visitor that stopped early, such as a tuple's, left elements unread.
     pub(super) fn finish(self) -> Result<(), ShapeError> {
         if self.done { Ok(()) } else { self.decoder.scanner.expect(b']', "the end of the array") }
     }
@@ -97,7 +97,7 @@ impl<'de> MapAccess<'de> for &mut Members<'_, 'de> {
     }
 }
 
-/// A member's name. Maps keyed by numbers get to parse it.
+/// The name of a member. Maps with numbers as keys parse it.
 struct Key<'de>(Cow<'de, str>);
 
 macro_rules! parsed_keys {

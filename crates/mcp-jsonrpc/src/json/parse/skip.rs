@@ -1,4 +1,4 @@
-//! Where JSON values end: plain functions over bytes, and the only hot loops of this crate.
+//! Finds the ends of JSON values: plain functions over bytes, and the only hot loops of this crate.
 //!
 //! Each takes the position where something starts and returns the position behind it, having
 //! checked every byte on the way. Positions live in registers and errors are made elsewhere, which
@@ -179,7 +179,7 @@ fn string(bytes: &[u8], mut at: usize) -> Result<usize, Stop> {
     }
 }
 
-/// Past the quote at `at`, which is where a string has come upon something special.
+/// Past the quote, escape or control character at `at` inside a string.
 #[inline]
 pub(crate) fn closing_quote(bytes: &[u8], at: usize) -> Result<usize, Stop> {
     match bytes.get(at) {
@@ -258,8 +258,8 @@ const SHORT: usize = 32;
 
 /// The position of the first quote, backslash or control character from `at` on, or the end.
 ///
-/// Names and short values are done eight bytes at a time. Long ones go through a loop that the
-/// compiler turns into vector instructions, which is what a megabyte of text wants.
+/// Names and short values are scanned eight bytes at a time. Long ones use a loop that the compiler
+/// turns into vector instructions, which pays for a megabyte of text.
 #[inline]
 pub(crate) fn plain(bytes: &[u8], mut at: usize) -> usize {
     let long = at + SHORT;

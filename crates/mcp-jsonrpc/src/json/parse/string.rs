@@ -1,4 +1,4 @@
-//! Turning escaped JSON strings into text.
+//! Unescapes JSON strings.
 
 use super::skip::{self, Stop};
 

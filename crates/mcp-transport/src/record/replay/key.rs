@@ -1,17 +1,19 @@
 //! Determines whether two requests are the same.
 
 use mcp_jsonrpc::{RawJson, Request};
+use mcp_types::{meta, method};
 use serde_json::Value;
 
 /// Members of `_meta` that do not affect the request: trace context, log level, and the client's name and
 /// capabilities, which depend on the terminal and the release that made the recording.
 const INCIDENTAL: &[&str] = &[
+    // <https://www.w3.org/TR/trace-context/>, <https://www.w3.org/TR/baggage/>
     "traceparent",
     "tracestate",
     "baggage",
-    "io.modelcontextprotocol/clientInfo",
-    "io.modelcontextprotocol/clientCapabilities",
-    "io.modelcontextprotocol/logLevel",
+    meta::CLIENT_INFO,
+    meta::CLIENT_CAPABILITIES,
+    meta::LOG_LEVEL,
 ];
 
 /// A request without the parts that change from run to run: its id, its progress token, its trace context, and the
@@ -29,7 +31,7 @@ impl Key {
             request.params.as_ref().and_then(|params| params.decode().ok());
         let token = params.as_mut().and_then(take_token);
         if let Some(params) = params.as_mut().and_then(Value::as_object_mut)
-            && request.method == "initialize"
+            && request.method == method::INITIALIZE
         {
             params.remove("capabilities");
             params.remove("clientInfo");
@@ -46,11 +48,11 @@ impl Key {
 /// because a host that does not want progress omits it.
 fn take_token(params: &mut Value) -> Option<Value> {
     let params = params.as_object_mut()?;
-    let meta = params.get_mut("_meta")?.as_object_mut()?;
-    let token = meta.remove("progressToken");
-    meta.retain(|name, _| !INCIDENTAL.contains(&name.as_str()));
-    if meta.is_empty() {
-        params.remove("_meta");
+    let members = params.get_mut(meta::META)?.as_object_mut()?;
+    let token = members.remove(meta::PROGRESS_TOKEN);
+    members.retain(|name, _| !INCIDENTAL.contains(&name.as_str()));
+    if members.is_empty() {
+        params.remove(meta::META);
     }
     token
 }

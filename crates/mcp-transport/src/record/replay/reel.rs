@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 
 use mcp_jsonrpc::{ErrorObject, Message, Notification, Request, RequestId, Response};
+use mcp_types::{meta, method};
 use serde_json::Value;
 
 use super::{
@@ -163,10 +164,10 @@ impl Reel {
     fn mapped_notification(&self, mut notification: Notification) -> Notification {
         let params = notification.params.as_ref();
         let params = match &*notification.method {
-            "notifications/progress" => {
-                rewritten(params, "progressToken", |token| latest(&self.tokens, token).cloned())
-            }
-            "notifications/cancelled" => rewritten(params, "requestId", |id| {
+            method::PROGRESS => rewritten(params, meta::PROGRESS_TOKEN, |token| {
+                latest(&self.tokens, token).cloned()
+            }),
+            method::CANCELLED => rewritten(params, "requestId", |id| {
                 let id: RequestId = serde_json::from_value(id.clone()).ok()?;
                 serde_json::to_value(latest(&self.ids, &id)?).ok()
             }),

@@ -134,7 +134,7 @@ impl Inlet for FaultyInlet {
             if let Some(report) = self.report() {
                 return Poll::Ready(Err(report));
             }
-            // Do not read ahead of queued messages, so that backpressure reaches the other side.
+            // Do not read ahead of queued messages, so that backpressure reaches the peer.
             let waits = {
                 let state = self.shared.lock();
                 state.fate == Fate::Open && state.into.len() > 0

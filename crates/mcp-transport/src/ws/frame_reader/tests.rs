@@ -107,18 +107,18 @@ fn protocol_violations_are_named() {
     let close = frame(OpCode::Control(Control::Close), true, &[3]);
     let cut = frame(OpCode::Control(Control::Pong), false, b"");
     for (wire, problem) in [
-        (&[0xc1, 0][..], "it uses an extension that was not agreed upon"),
-        (&[0x81, 0x80, 0, 0, 0, 0], "it masks its frames, which only clients do"),
-        (&[0x83, 0], "it sent a frame of an unknown kind"),
-        (&[0x8b, 0], "it sent a frame of an unknown kind"),
-        (&more(true, b"x"), "it continued a message that it had not begun"),
+        (&[0xc1, 0][..], "a frame uses an extension that was not negotiated"),
+        (&[0x81, 0x80, 0, 0, 0, 0], "a frame is masked, which only clients may do"),
+        (&[0x83, 0], "a frame has an unknown opcode"),
+        (&[0x8b, 0], "a frame has an unknown opcode"),
+        (&more(true, b"x"), "a continuation frame without a message"),
         (
             &[text(false, b"x"), text(true, b"y")].concat(),
-            "it began a message before it had ended the last",
+            "a message began before the previous one ended",
         ),
-        (&long, "it sent a long control frame"),
-        (&cut, "it cut a control frame"),
-        (&close, "it closed with half a code"),
+        (&long, "a control frame is longer than 125 bytes"),
+        (&cut, "a control frame is fragmented"),
+        (&close, "a close frame has an incomplete status code"),
     ] {
         assert_eq!(read(100, wire, usize::MAX), Err(Broken(problem)));
     }

@@ -33,7 +33,7 @@ pub(super) async fn echo_comes_back(connect: &dyn Connect) -> Result<(), Violati
     Ok(())
 }
 
-pub(super) async fn answers_find_their_calls(connect: &dyn Connect) -> Result<(), Violation> {
+pub(super) async fn responses_match_their_requests(connect: &dyn Connect) -> Result<(), Violation> {
     let mut probe = Probe::open(connect).await?;
     let mut waiting = HashSet::new();
     for n in 1..=200 {
@@ -49,7 +49,7 @@ pub(super) async fn answers_find_their_calls(connect: &dyn Connect) -> Result<()
     Ok(())
 }
 
-pub(super) async fn second_answers_arrive_and_hurt_nobody(
+pub(super) async fn duplicate_responses_are_delivered(
     connect: &dyn Connect,
 ) -> Result<(), Violation> {
     let mut probe = Probe::open(connect).await?;
@@ -61,7 +61,7 @@ pub(super) async fn second_answers_arrive_and_hurt_nobody(
     probe.is_alive().await
 }
 
-pub(super) async fn answers_to_nobody_arrive_and_hurt_nobody(
+pub(super) async fn responses_without_a_request_are_delivered(
     connect: &dyn Connect,
 ) -> Result<(), Violation> {
     let mut probe = Probe::open(connect).await?;
@@ -83,7 +83,7 @@ pub(super) async fn batches_are_taken_apart(connect: &dyn Connect) -> Result<(),
     probe.is_alive().await
 }
 
-pub(super) async fn calls_may_be_answered_out_of_order(
+pub(super) async fn responses_may_arrive_out_of_order(
     connect: &dyn Connect,
 ) -> Result<(), Violation> {
     let mut probe = Probe::open(connect).await?;
@@ -134,7 +134,7 @@ pub(super) async fn cancelled_call_frees_its_id(connect: &dyn Connect) -> Result
     Ok(())
 }
 
-pub(super) async fn servers_may_ask_too(connect: &dyn Connect) -> Result<(), Violation> {
+pub(super) async fn server_requests_are_delivered(connect: &dyn Connect) -> Result<(), Violation> {
     let mut probe = Probe::open(connect).await?;
     let sent = probe.request("parity/ask", &json!({ "topic": "life" }))?;
     let Inbound::Message(Message::Request(question)) = probe.next().await? else {

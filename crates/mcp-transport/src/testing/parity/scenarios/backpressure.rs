@@ -33,7 +33,7 @@ async fn flooded(connect: &dyn Connect, die: u8) -> Result<(Probe, Sent), Violat
     Ok((probe, flood))
 }
 
-pub(super) async fn a_flood_from_a_server_that_does_not_read_blocks_nobody(
+pub(super) async fn server_that_floods_without_reading_blocks_no_sender(
     connect: &dyn Connect,
 ) -> Result<(), Violation> {
     let (mut probe, flood) = flooded(connect, 0).await?;
@@ -52,7 +52,7 @@ pub(super) async fn a_flood_from_a_server_that_does_not_read_blocks_nobody(
     Ok(())
 }
 
-pub(super) async fn a_full_queue_says_so_and_when_it_is_not(
+pub(super) async fn full_queue_refuses_and_signals_when_drained(
     connect: &dyn Connect,
 ) -> Result<(), Violation> {
     let (mut probe, flood) = flooded(connect, 0).await?;
@@ -88,7 +88,7 @@ pub(super) async fn a_full_queue_says_so_and_when_it_is_not(
     Ok(())
 }
 
-pub(super) async fn what_a_dying_server_never_read_was_not_sent(
+pub(super) async fn requests_unread_by_a_dead_server_were_not_sent(
     connect: &dyn Connect,
 ) -> Result<(), Violation> {
     let (mut probe, flood) = flooded(connect, 1).await?;

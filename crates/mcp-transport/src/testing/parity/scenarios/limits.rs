@@ -10,9 +10,7 @@ use super::super::{
 };
 use crate::link::{Connect, Inbound};
 
-pub(super) async fn an_answer_over_the_limit_fails_alone(
-    connect: &dyn Connect,
-) -> Result<(), Violation> {
+pub(super) async fn oversized_response_fails_alone(connect: &dyn Connect) -> Result<(), Violation> {
     let mut probe = Probe::open(connect).await?;
     let held = probe.request("parity/hold", &json!({}))?;
     let sent = probe.request("parity/size", &json!({ "bytes": MAX_MESSAGE + 1 }))?;
@@ -35,7 +33,7 @@ pub(super) async fn an_answer_over_the_limit_fails_alone(
     Ok(())
 }
 
-pub(super) async fn an_answer_below_the_limit_arrives(
+pub(super) async fn response_below_the_limit_arrives(
     connect: &dyn Connect,
 ) -> Result<(), Violation> {
     let mut probe = Probe::open(connect).await?;

@@ -66,8 +66,8 @@ pub fn mcp_capabilities() -> RawJson {
 
 /// The servers in the params of `session/new` or `session/load`.
 ///
-/// Text is taken as it is: `${…}` is not expanded. Names become names that configurations allow, and are unique. The
-/// servers are not trusted; set [`ServerConfig::trust`] if your user has chosen them in the editor.
+/// Text is taken as it is: `${…}` is not expanded. Names keep letters, digits, `-` and `_`, and are unique. The servers
+/// are not trusted; set [`ServerConfig::trust`] if your user has chosen them in the editor.
 ///
 /// # Errors
 /// The first server that cannot be read.
@@ -134,11 +134,14 @@ fn pairs(
     list.iter().map(|entry| pair(entry).ok_or_else(|| wrong.clone())).collect()
 }
 
-/// The name for a configuration: other characters become `_`, and a name that is taken gets a number.
+/// The name in the bridge: other characters become `_`, and a name that is taken gets a number.
 fn unique(name: &str, is_taken: impl Fn(&ServerName) -> bool) -> Option<ServerName> {
     let is_allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
     let base: String =
         name.chars().take(MAX_NAME).map(|c| if is_allowed(c) { c } else { '_' }).collect();
+    if base.is_empty() {
+        return None;
+    }
     let numbered = (2..1_000).map(|number| {
         let end = format!("_{number}");
         format!("{}{end}", &base[..base.len().min(MAX_NAME - end.len())])

@@ -36,8 +36,9 @@ pub(crate) fn task(arguments: &[String]) -> Result<(), String> {
     for name in programs(&examples)? {
         run_program(target, &format!("example-{name}"))?;
     }
-    run(cargo(["test", "--locked", "--package", "example-testing", "--target-dir"])
+    run(cargo(["test", "--locked", "--target-dir"])
         .arg(target)
+        .args(["--package", "example-testing", "--package", "example-rig-adapter"])
         .current_dir(&examples))?;
     let neighbours = root.join(NEIGHBOURS);
     for name in programs(&neighbours)? {
@@ -103,6 +104,6 @@ mod tests {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
         let examples = programs(&root.join(EXAMPLES)).unwrap();
         assert!(examples.iter().any(|name| name == "agent"), "{examples:?}");
-        assert_eq!(programs(&root.join(NEIGHBOURS)).unwrap().len(), 5);
+        assert_eq!(programs(&root.join(NEIGHBOURS)).unwrap().len(), 7);
     }
 }

@@ -23,6 +23,8 @@ use mcp_config::{
 };
 use mcp_transport::{Authorize, Connect, ConnectError};
 
+use crate::setters::setters;
+
 pub use self::login::{ConfirmPage, Login, LoginFailure, LoginPage, LoginUser, UserMessage};
 #[cfg(feature = "sandbox")]
 pub use self::sandbox::{SandboxOptions, SandboxStatus, Sandboxes};
@@ -83,6 +85,14 @@ pub struct Identity {
     pub login: Option<Arc<dyn Login>>,
     /// Whether the server recently refused these credentials, for servers without a login that tracks this.
     pub is_refused: bool,
+}
+
+setters! {
+    Identity {
+        with_authorizer => authorizer(authorizer: Arc<dyn Authorize>) = Some(authorizer);
+        with_login => login(login: Arc<dyn Login>) = Some(login);
+        with_refused => is_refused(is_refused: bool) = is_refused;
+    }
 }
 
 impl fmt::Debug for Identity {

@@ -12,12 +12,13 @@ use serde_json::{Map, Value, json};
 
 use crate::{
     caller::ConversationId,
+    directory::FailedCall,
     events::{Counters, Event},
     failure_names::class_name,
     lifecycle::{ServerState, ServerStatus},
     server::explain::Explanation,
     tools::publish::Quarantined,
-    trust::{Action, Rule, Rules},
+    trust::{Action, ApprovalRequest, Planned, Rule, Rules},
 };
 
 /// Implements `Serialize` for a type through a conversion function.
@@ -40,6 +41,9 @@ as_json! {
     ServerStatus => status;
     Explanation => explanation;
     Quarantined => quarantined;
+    FailedCall => failed_call;
+    Planned => planned;
+    ApprovalRequest => approval_request;
     ConversationId => conversation;
     Action => action;
     Rule => rule;
@@ -156,6 +160,22 @@ fn quarantined(quarantined: &Quarantined) -> Value {
     json!({"tool": quarantined.tool, "reason": quarantined.reason})
 }
 
+fn failed_call(call: &FailedCall) -> Value {
+    json!({"tool": call.tool, "arguments": call.arguments, "failure": call.failure, "text": call.text})
+}
+
+fn planned(planned: &Planned) -> Value {
+    json!({"id": planned.id, "tool": planned.tool, "arguments": planned.arguments, "hash": planned.hash})
+}
+
+/// Everything that a user interface in another process shows. The handler of the call is left out.
+fn approval_request(request: &ApprovalRequest) -> Value {
+    json!({"conversation": conversation(&request.conversation), "tool": request.tool,
+        "permission": request.permission, "server": request.server, "description": request.description,
+        "arguments": request.arguments, "reason": request.reason, "changed": request.changed,
+        "changedIsCut": request.changed_is_cut, "onceOnly": request.once_only})
+}
+
 fn conversation(conversation: &ConversationId) -> Value {
     json!({"id": conversation.id, "name": conversation.name.as_deref()})
 }
@@ -175,6 +195,23 @@ fn rule(written: &Rule) -> Value {
 
 fn rules(rules: &Rules) -> Value {
     rules.scopes().iter().map(|scope| scope.iter().map(rule).collect::<Value>()).collect()
+}
+
+#[cfg(feature = "sandbox")]
+impl Serialize for crate::connect::SandboxStatus {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let report = self.report.as_ref().map(|report| {
+            let applied: Vec<String> = report.applied.iter().map(ToString::to_string).collect();
+            let missing: Value = report
+                .missing
+                .iter()
+                .map(|one| json!({"measure": one.measure.to_string(), "reason": one.reason}))
+                .collect();
+            json!({"applied": applied, "missing": missing})
+        });
+        json!({"profile": self.profile.to_json(), "notes": self.notes, "report": report})
+            .serialize(serializer)
+    }
 }
 
 fn millis(time: Duration) -> u64 {

@@ -109,8 +109,12 @@ pub mod offers {
     };
 }
 
-/// Explanations of failures.
+/// Explanations of failures, the cost of tools, and applied sandboxes.
 pub mod report {
+    #[cfg(feature = "sandbox")]
+    pub use mcp_sandbox::{Measure, Missing, Report as SandboxReport};
+    pub use mcp_search::cost::{Cost, Statistics};
+
     pub use crate::{
         directory::FailedCall, server::explain::Explanation, tools::publish::Quarantined,
     };

@@ -9,3 +9,8 @@ pub use mcp_bridge::{
     options::{FromProject, Retry},
     report::{Explanation, FailedCall, Quarantined},
 };
+#[cfg(feature = "sandbox")]
+pub use mcp_bridge::{
+    connect::{SandboxOptions, SandboxStatus, Sandboxes},
+    report::{Measure, Missing, SandboxReport},
+};

@@ -5,6 +5,7 @@ pub use mcp_bridge::{
     error::{CustomToolError, MentionError, NameTaken, OfferError},
     offers::{Command, Instructions, Mention, ResourceRef, ResourceUpdates, TemplateRef},
     output::Spill,
+    report::{Cost, Statistics},
     tool::{CustomStep, CustomTool, NameScheme},
     trust::{ConversationId, Planned},
 };

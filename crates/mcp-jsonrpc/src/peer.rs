@@ -32,6 +32,11 @@ const REMEMBERED: usize = 64;
 const KEPT_REFUSALS: usize = 1024;
 
 /// Bounds of a [`Peer`].
+///
+/// ```
+/// let options = mcp_jsonrpc::PeerOptions::default().with_max_calls(16).with_max_incoming(8);
+/// assert_eq!((options.max_calls, options.max_incoming), (16, 8));
+/// ```
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct PeerOptions {
@@ -44,6 +49,22 @@ pub struct PeerOptions {
 impl Default for PeerOptions {
     fn default() -> Self {
         Self { max_calls: 65_536, max_incoming: 64 }
+    }
+}
+
+impl PeerOptions {
+    /// Sets [`max_calls`](Self::max_calls).
+    #[must_use]
+    pub fn with_max_calls(mut self, max_calls: usize) -> Self {
+        self.max_calls = max_calls;
+        self
+    }
+
+    /// Sets [`max_incoming`](Self::max_incoming).
+    #[must_use]
+    pub fn with_max_incoming(mut self, max_incoming: usize) -> Self {
+        self.max_incoming = max_incoming;
+        self
     }
 }
 

@@ -123,6 +123,12 @@ impl AsSpec for ToolSpec {
     }
 }
 
+impl<T: AsSpec + ?Sized> AsSpec for &T {
+    fn as_spec(&self) -> &ToolSpec {
+        (**self).as_spec()
+    }
+}
+
 impl AsSpec for dyn Tool {
     fn as_spec(&self) -> &ToolSpec {
         self.spec()

@@ -81,6 +81,24 @@ pub(crate) fn of_content(content: &Content) -> Option<Part> {
     (part != Part::Text(String::new())).then_some(part)
 }
 
+/// The text for a block of content, where an API or a framework takes only text: links and resources with their URI, and
+/// a placeholder with type and size for media.
+///
+/// ```
+/// use mcp_providers::text_of;
+/// use mcp_tool::Content;
+///
+/// assert_eq!(text_of(&Content::text("noon")), "noon");
+/// assert_eq!(text_of(&Content::audio("UklGRg==", "audio/wav")), "[audio/wav, about 6 bytes, cannot be shown here]");
+/// ```
+pub fn text_of(content: &Content) -> String {
+    match of_content(content) {
+        Some(Part::Text(text)) => text,
+        Some(Part::Media(media)) => media.placeholder(),
+        None => String::new(),
+    }
+}
+
 fn of_resource(resource: &ResourceContents) -> Part {
     let uri = text::one_line(&resource.uri, 1024);
     let mime_type = resource.mime_type.as_deref().unwrap_or_default();

@@ -1,5 +1,28 @@
 //! Converts tools, calls and results to and from the formats of model APIs.
 //!
+//! ```text
+//!  your loop ── definitions, messages ── model API (you send the requests)
+//!     │
+//!  mcp-providers   Api: anthropic · openai::chat · openai::responses · gemini · generic
+//!     │            Session: tools that are loaded later, and a prefix that stays the same
+//!  mcp-tool        Tool, ToolSpec, ToolOutcome
+//! ```
+//!
+//! ```
+//! use mcp_providers::{Api, ModelCall, anthropic::Anthropic, definitions};
+//! use mcp_tool::{RawJson, ToolOutcome, ToolSpec};
+//!
+//! let (api, clock) = (Anthropic::default(), ToolSpec::new("clock", "Tells the time."));
+//! let (tools, losses) = definitions(&api, [&clock]); // for the request
+//! assert!(losses.is_empty() && tools[0].as_str().contains("input_schema"));
+//!
+//! let response = RawJson::parse(r#"{"content":[{"type":"tool_use","id":"1","name":"clock","input":{}}]}"#)?;
+//! let calls: Vec<ModelCall> = api.calls(&response);
+//! let message = &api.result(&calls[0], &ToolOutcome::text("noon"))[0]; // for the next request
+//! assert!(message.as_str().contains(r#""tool_use_id":"1""#));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
 //! [`Api`] is the trait for one format: definitions with projected schemas and a report of losses, calls with parsed
 //! [`Arguments`], and outcomes, prompts and sampling as messages. [`anthropic`], [`openai`], [`gemini`] and
 //! [`generic`] implement it. [`Session`] adds tools to a running conversation without changing its cached prefix,
@@ -30,6 +53,7 @@ pub use crate::{
     api::{Api, AsSpec, CallResult, Definition, definitions},
     arguments::Arguments,
     call::ModelCall,
+    content::text_of,
     loss::{Loss, Lost, NotStrict},
     name::Limits,
     sampling::SamplingError,

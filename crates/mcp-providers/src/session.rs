@@ -5,13 +5,12 @@ use std::{
     mem,
 };
 
-use mcp_jsonrpc::{RawJson, ShapeError};
+use mcp_jsonrpc::{ObjectWriter, RawJson, ShapeError};
 use mcp_tool::ToolSpec;
 
 use crate::{
-    api::{Api, CallResult},
+    api::{Api, AsSpec, CallResult, array},
     call::ModelCall,
-    json::{Json, object},
     loss::Loss,
 };
 
@@ -165,28 +164,48 @@ impl<A: Deferral> Session<A> {
     }
 
     /// The messages that answer all calls of one response. `found` are the tools found by its searches; the
-    /// model can call them from now on.
+    /// model can call them from now on. With several searches at once, the first answer has all of the tools; see
+    /// [`results_of_searches`](Self::results_of_searches).
     pub fn results(&mut self, results: &[CallResult<'_>], found: &[&ToolSpec]) -> Vec<RawJson> {
-        let mut tools: Vec<Loaded> = found.iter().map(|tool| self.loaded(tool).0).collect();
-        for tool in &tools {
-            self.add(tool);
-        }
+        let mut found = found.to_vec();
+        let mut tools_of = |result: &CallResult<'_>| {
+            if self.is_search(result.call) { mem::take(&mut found) } else { Vec::new() }
+        };
+        let results: Vec<_> = results.iter().map(|result| (*result, tools_of(result))).collect();
+        self.results_of_searches(&results)
+    }
+
+    /// The messages that answer all calls of one response, each with the tools that it found if it is a search. The
+    /// model can call them from now on.
+    pub fn results_of_searches<T: AsSpec>(
+        &mut self,
+        results: &[(CallResult<'_>, Vec<T>)],
+    ) -> Vec<RawJson> {
         let mut answers = Vec::with_capacity(results.len());
-        for result in results {
-            // With several searches at once, all tools are attributed to the first.
-            answers.push(if self.is_search(result.call) {
-                Answer::Found { search: *result, tools: mem::take(&mut tools) }
-            } else {
-                Answer::Outcome(*result)
-            });
+        for (result, found) in results {
+            if !self.is_search(result.call) {
+                answers.push(Answer::Outcome(*result));
+                continue;
+            }
+            let tools: Vec<Loaded> =
+                found.iter().map(|tool| self.loaded(tool.as_spec()).0).collect();
+            for tool in &tools {
+                self.add(tool);
+            }
+            answers.push(Answer::Found { search: *result, tools });
         }
         self.api.answers(&answers)
     }
 
     /// Compares the tools that were sent with the tools of the turn. Append the messages to the conversation;
     /// there are none if nothing changed.
-    pub fn refresh<'t>(&mut self, turn: impl IntoIterator<Item = &'t ToolSpec>) -> Vec<RawJson> {
-        let changes = self.changes(turn);
+    ///
+    /// `turn` are descriptions or the tools themselves, such as those of a snapshot of `mcp-bridge`.
+    pub fn refresh<'t, T: AsSpec + ?Sized + 't>(
+        &mut self,
+        turn: impl IntoIterator<Item = &'t T>,
+    ) -> Vec<RawJson> {
+        let changes = self.changes(turn.into_iter().map(AsSpec::as_spec));
         if changes.is_empty() { Vec::new() } else { self.api.announce(&changes) }
     }
 
@@ -251,23 +270,22 @@ impl<A: Deferral> Session<A> {
         self.known.insert(tool.name, Known { definition: tool.definition, is_gone: false });
     }
 
-    /// The state of the conversation as JSON, for [`Session::resume`].
+    /// The state of the conversation as JSON, for [`Session::resume`]. Store its text unchanged: a JSON library may
+    /// reorder members, and then the prefix differs.
     pub fn save(&self) -> RawJson {
-        let mut names: Vec<&String> = self.known.keys().collect();
-        names.sort();
-        let known: Vec<Json> = names
-            .into_iter()
-            .map(|name| {
-                let known = &self.known[name];
-                let definition = Json::read(&known.definition);
-                object! { "name" => name.as_str(), "definition" => definition, "gone" => known.is_gone }
-                    .into()
-            })
-            .collect();
-        let tools: Vec<Json> = self.tools.iter().map(Json::read).collect();
-        let saved =
-            object! { "search" => self.search.as_str(), "tools" => tools, "known" => known };
-        Json::from(saved).raw()
+        let mut known: Vec<(&String, &Known)> = self.known.iter().collect();
+        known.sort_by_key(|(name, _)| *name);
+        let entry = |(name, known): (&String, &Known)| {
+            let mut entry = ObjectWriter::new();
+            entry.string("name", name).raw("definition", &known.definition);
+            entry.boolean("gone", known.is_gone);
+            entry.finish()
+        };
+        let known: Vec<RawJson> = known.into_iter().map(entry).collect();
+        let mut saved = ObjectWriter::new();
+        saved.string("search", &self.search).raw("tools", &array(&self.tools));
+        saved.raw("known", &array(&known));
+        saved.finish()
     }
 
     /// Resumes a conversation from the output of [`Session::save`]: the next request begins with the same

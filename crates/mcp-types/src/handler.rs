@@ -1,5 +1,7 @@
 //! A host's handler for the requests and notifications of servers.
 
+mod event_json;
+
 use std::{fmt, sync::Arc};
 
 use futures_core::future::BoxFuture;

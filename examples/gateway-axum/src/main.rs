@@ -28,9 +28,8 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let mut servers = Vec::new();
     for (name, server) in [("weather", weather()), ("clock", clock())] {
         connector = connector.register(name, Arc::new(server.in_process()));
-        let mut config = ServerConfig::new(name.parse()?, Transport::Sdk(Sdk::default()));
-        config.trust = true;
-        servers.push(config);
+        let config = ServerConfig::new(name.parse()?, Transport::Sdk(Sdk::default()));
+        servers.push(config.with_trust(true));
     }
     let options = BridgeOptions::default().with_connector(connector);
     let gateway = Gateway::new(options, GatewayOptions::new("gateway", "1.0.0"), servers);

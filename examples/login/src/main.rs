@@ -75,10 +75,8 @@ impl Login for Session {
 
 impl Identify for Session {
     fn identify(&self, _: &ServerConfig) -> Result<Identity, ConnectError> {
-        let mut identity = Identity::default();
-        identity.authorizer = Some(Arc::new(self.clone()));
-        identity.login = Some(Arc::new(self.clone()));
-        Ok(identity)
+        let session = Arc::new(self.clone());
+        Ok(Identity::default().with_authorizer(session.clone()).with_login(session))
     }
 }
 
@@ -94,10 +92,8 @@ async fn main() -> Result<(), Box<dyn Error>> {
 
     let connector = DefaultConnector::new().identify(Arc::new(Session::default()));
     let bridge = Bridge::new(BridgeOptions::default().with_connector(connector));
-    let mut config =
-        ServerConfig::new("vault".parse()?, Transport::Http(Remote::new(url.as_str())));
-    config.trust = true;
-    bridge.add_server_as_written(config);
+    let config = ServerConfig::new("vault".parse()?, Transport::Http(Remote::new(url.as_str())));
+    bridge.add_server_as_written(config.with_trust(true));
     bridge.start().await;
     println!("{}", bridge.status()[0]);
     assert_eq!(bridge.status()[0].state, ServerState::NeedsLogin);

@@ -49,10 +49,8 @@ async fn main() -> Result<(), AnyError> {
 
 async fn run(model: &str) -> Result<String, AnyError> {
     let program = env::current_exe()?;
-    let mut server = Stdio::new(program.to_string_lossy().as_ref());
-    server.args = vec!["serve".into()];
-    let mut config = ServerConfig::new("shaky".parse()?, Transport::Stdio(server));
-    config.trust = true;
+    let server = Stdio::new(program.to_string_lossy().as_ref()).with_args(["serve"]);
+    let config = ServerConfig::new("shaky".parse()?, Transport::Stdio(server)).with_trust(true);
 
     let wait = Duration::from_secs(30);
     let bridge =

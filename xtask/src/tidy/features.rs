@@ -8,7 +8,7 @@ use super::Finding;
 pub(super) const TABLE: &str = "docs/features.md";
 
 /// The number of rows in each part of the feature list.
-const ROWS: &[(char, u32)] = &[('F', 103), ('P', 36), ('U', 30), ('N', 13), ('S', 26)];
+const ROWS: &[(char, u32)] = &[('F', 103), ('P', 36), ('U', 30), ('N', 13), ('S', 26), ('H', 10)];
 
 /// The package that `unit` refers to.
 const UNIT: &str = "mcp-bridge";

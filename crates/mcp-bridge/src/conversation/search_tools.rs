@@ -143,6 +143,15 @@ fn search(view: &View, arguments: &Value) -> ToolOutcome {
     structured(&answer)
 }
 
+/// The names in the outcome of a search.
+pub(super) fn found(outcome: &ToolOutcome) -> Vec<String> {
+    let matches = outcome.structured.as_ref().and_then(|structured| structured.get("matches"));
+    let matches: Vec<RawJson> =
+        matches.and_then(|matches| matches.decode().ok()).unwrap_or_default();
+    let name = |found: &RawJson| found.get("id")?.decode().ok();
+    matches.iter().filter_map(name).collect()
+}
+
 fn list(view: &View, arguments: &Value) -> ToolOutcome {
     let visible = view.visible();
     let Some(server) = arguments.get("server").and_then(Value::as_str) else {

@@ -5,7 +5,8 @@ use std::{collections::HashMap, fmt, sync::Arc};
 use mcp_client::RawJson;
 use mcp_tool::{CallContext, Hints, Tool, ToolOutcome};
 
-use super::view::View;
+use super::{search_tools, view::View};
+use crate::tools::registry::Registered;
 
 /// The tools of one turn. Immutable: later changes appear in the next snapshot.
 #[derive(Clone)]
@@ -45,6 +46,21 @@ impl Snapshot {
     /// The hints of a tool that is not loaded.
     pub(super) fn unloaded(&self, name: &str) -> Option<Hints> {
         self.0.view.find(name).map(|known| known.tool.spec().hints)
+    }
+
+    /// The tools that a call of `tool_search` found, for APIs to which a host gives definitions of found tools. Empty
+    /// for any other outcome.
+    pub fn found_by(&self, outcome: &ToolOutcome) -> Vec<Arc<dyn Tool>> {
+        let view = &self.0.view;
+        let names = search_tools::found(outcome);
+        if names.is_empty() {
+            return Vec::new();
+        }
+        let visible = view.visible();
+        let tool = |name: &String| visible.iter().find(|r| r.tool.spec().name == *name);
+        let gate =
+            |found: &Arc<Registered>| -> Arc<dyn Tool> { Arc::new(view.gate(found.clone())) };
+        names.iter().filter_map(tool).map(gate).collect()
     }
 
     /// Increases whenever the tools change. Equal numbers mean equal tools.

@@ -13,6 +13,7 @@ use mcp_bridge::{
     Approval, ApprovalRequest, Bridge, CallContext, Event, FailureKind, ServerState, ToolUse,
     error::{NameTaken, UnknownServer},
     hooks::{Verdict, after, before},
+    tool::ErrorClass,
     trust::{Action, Decision, PolicyCall, Rule, Rules},
 };
 use serde_json::{Value, json};
@@ -160,25 +161,122 @@ async fn bridge_over_any_transport_is_started() {
 
 /// Other programs read these shapes, so changing one is a breaking change.
 #[test]
+#[expect(clippy::too_many_lines, reason = "a row for each event")]
+fn json_shapes_of_events_are_stable() {
+    let s = || Arc::<str>::from("s");
+    let t = || Arc::<str>::from("mcp__s__t");
+    let (tool, reason) = (|| "t".to_owned(), || "why".to_owned());
+    let events = [
+        (
+            Event::ServerConnecting { server: s(), attempt: 2 },
+            json!({"event": "server.connecting", "server": "s", "attempt": 2}),
+        ),
+        (
+            Event::ServerConnected { server: s(), tools: 2, generation: 1 },
+            json!({"event": "server.connected", "server": "s", "tools": 2, "generation": 1}),
+        ),
+        (
+            Event::ServerDisconnected { server: s() },
+            json!({"event": "server.disconnected", "server": "s"}),
+        ),
+        (
+            Event::ServerError { server: s(), problem: "p".into(), class: ErrorClass::Transient },
+            json!({"event": "server.error", "server": "s", "problem": "p", "class": "transient"}),
+        ),
+        (Event::NeedsAuth { server: s() }, json!({"event": "server.needsAuth", "server": "s"})),
+        (
+            Event::ListChanged { server: s(), added: 1, removed: 2, changed: 3 },
+            json!({"event": "server.listChanged", "server": "s", "added": 1, "removed": 2, "changed": 3}),
+        ),
+        (
+            Event::ListsFetched { server: s() },
+            json!({"event": "server.listsFetched", "server": "s"}),
+        ),
+        (
+            Event::ListCut { server: s(), kept: 9 },
+            json!({"event": "server.listCut", "server": "s", "kept": 9}),
+        ),
+        (
+            Event::Quarantined { server: s(), tool: tool(), reason: reason() },
+            json!({"event": "tool.quarantined", "server": "s", "tool": "t", "reason": "why"}),
+        ),
+        (
+            Event::DescriptionRedacted { server: s(), tool: tool() },
+            json!({"event": "tool.descriptionRedacted", "server": "s", "tool": "t"}),
+        ),
+        (
+            Event::NameTaken { server: s(), tool: tool(), name: "n".into() },
+            json!({"event": "tool.nameTaken", "server": "s", "tool": "t", "name": "n"}),
+        ),
+        (
+            Event::InstructionsCut { server: s() },
+            json!({"event": "server.instructionsCut", "server": "s"}),
+        ),
+        (
+            Event::ToolCall { tool: t(), call: 3 },
+            json!({"event": "tool.call", "tool": "mcp__s__t", "call": 3}),
+        ),
+        (
+            Event::ToolResult {
+                tool: t(),
+                call: 3,
+                is_error: true,
+                failure: Some(FailureKind::TimedOut),
+                took: Duration::from_millis(1_500),
+            },
+            json!({"event": "tool.result", "tool": "mcp__s__t", "call": 3, "isError": true,
+                "failure": "timed_out", "tookMs": 1500}),
+        ),
+        (
+            Event::ToolLoaded { tool: t() },
+            json!({"event": "tool.dynamicLoad", "tool": "mcp__s__t"}),
+        ),
+        (Event::ToolSearch { results: 4 }, json!({"event": "tool.search", "results": 4})),
+        (
+            Event::Denied { tool: t(), permission: "mcp:s:t".into(), message: "m".into() },
+            json!({"event": "tool.denied", "tool": "mcp__s__t", "permission": "mcp:s:t", "message": "m"}),
+        ),
+        (
+            Event::DefinitionChanged { server: s(), tool: tool(), permission: "mcp:s:t".into() },
+            json!({"event": "tool.definitionChanged", "server": "s", "tool": "t", "permission": "mcp:s:t"}),
+        ),
+        (
+            Event::Queued { tool: t(), id: 5 },
+            json!({"event": "tool.queued", "tool": "mcp__s__t", "id": 5}),
+        ),
+        (
+            Event::Truncated { tool: t(), chars: 6 },
+            json!({"event": "tool.truncated", "tool": "mcp__s__t", "chars": 6}),
+        ),
+        (
+            Event::Repaired { tool: t(), changes: 1 },
+            json!({"event": "tool.repaired", "tool": "mcp__s__t", "changes": 1}),
+        ),
+        (
+            Event::Unchecked { tool: t(), reason: "why".into() },
+            json!({"event": "tool.unchecked", "tool": "mcp__s__t", "reason": "why"}),
+        ),
+        (
+            Event::Retried { tool: t(), failures: 2 },
+            json!({"event": "tool.retried", "tool": "mcp__s__t", "failures": 2}),
+        ),
+        (
+            Event::FailedCall { tool: t(), kind: FailureKind::Unavailable },
+            json!({"event": "tool.deadLetter", "tool": "mcp__s__t", "failure": "unavailable"}),
+        ),
+        (Event::Missed(7), json!({"event": "missed", "events": 7})),
+    ];
+    for (event, shape) in &events {
+        assert_eq!(json_of(event), *shape);
+    }
+    let source = include_str!("../../src/events.rs");
+    let names = source.matches(" => \"").count();
+    assert_eq!(events.len(), names, "every event has a row here");
+}
+
+/// As above.
+#[test]
 fn json_shapes_are_stable() {
-    let result = Event::ToolResult {
-        tool: "mcp__s__t".into(),
-        call: 3,
-        is_error: true,
-        failure: Some(FailureKind::TimedOut),
-        took: Duration::from_millis(1_500),
-    };
-    assert_eq!(
-        json_of(&result),
-        json!({"event": "tool.result", "tool": "mcp__s__t", "call": 3, "isError": true,
-            "failure": "timed_out", "tookMs": 1500})
-    );
-    let connected = Event::ServerConnected { server: "s".into(), tools: 2, generation: 1 };
-    assert_eq!(
-        json_of(&connected),
-        json!({"event": "server.connected", "server": "s", "tools": 2, "generation": 1})
-    );
-    assert_eq!(json_of(&Event::Missed(7)), json!({"event": "missed", "events": 7}));
     assert_eq!(json_of(&ServerState::Idle), json!({"state": "idle"}));
     assert_eq!(
         json_of(&ServerState::Connecting { attempt: 2 }),

@@ -1,5 +1,20 @@
-//! Issues from a host author's report, each as a test through the public API. The second one is in `login.rs`; the
-//! first one is about the features of other crates and is in `tests/neighbours`.
+//! The first ten issues of a host author's report, each closed by tests through the public API. `docs/features.md` has
+//! the same list as H1 to H10.
+//!
+//! | issue | test |
+//! |---|---|
+//! | 1 crypto provider | the hosts of `tests/neighbours`, which `cargo xtask examples` builds and runs |
+//! | 2 tools after a login | `login::tools_are_listed_after_a_login` |
+//! | 3 provider formats, limits, `strict`, nulls, empty arguments | `every_api_takes_the_definitions_of_a_turn`, `arguments_as_models_send_them_are_read_or_refused_with_advice`, `turn::calls_of_one_response_are_answered_in_order` |
+//! | 4 trace parent and replay | `trace_parent_is_sent_unchanged_and_a_traced_call_is_replayed` |
+//! | 5 names, facade, docs.rs | `every_library_has_metadata_for_docs_rs`, `names::every_type_in_a_reachable_signature_can_be_named` |
+//! | 6 typed tools and results | `typed_function_is_a_host_tool_and_a_served_tool` |
+//! | 7 any byte stream | `any_byte_stream_is_a_transport` |
+//! | 8 `_meta` | `meta_is_sent_with_a_call_and_read_from_a_tool_and_a_result` |
+//! | 9 typed forms | `form_has_typed_fields_with_checks` |
+//! | 10 JSON and spans | `events_outcomes_status_and_explanations_are_json`, `approval_requests_plans_and_failed_calls_are_json`, and for spans the tests named in `docs/features.md` |
+//!
+//! Two more of its requests follow: sub-agents (11), closures and setters (12).
 
 use std::sync::{Arc, Mutex};
 
@@ -22,6 +37,7 @@ use mcp_host::{
     servers::DefaultConnector,
     testing::{
         Scripted, bridge_over,
+        faults::{Fault, Faulty, Plan, When},
         record::{Recorder, Replay},
     },
     tool,
@@ -113,6 +129,33 @@ async fn trace_parent_is_sent_unchanged_and_a_traced_call_is_replayed() {
     let played = bridge_over(Replay::new(recorder.cassette())).await;
     let other = CallContext::default().with_trace_parent(TraceParent::new());
     assert_eq!(played.call("mcp__server__t", empty(), other).await.text_content(), "done");
+}
+
+#[test]
+fn every_library_has_metadata_for_docs_rs() {
+    let crates = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+    let mut libraries = 0;
+    for folder in std::fs::read_dir(crates).unwrap() {
+        let folder = folder.unwrap().path();
+        if !folder.join("src/lib.rs").is_file() {
+            continue;
+        }
+        let manifest = std::fs::read_to_string(folder.join("Cargo.toml")).unwrap();
+        let name = folder.file_name().unwrap().to_string_lossy().into_owned();
+        for line in
+            ["[package.metadata.docs.rs]", "repository", "homepage", "documentation", "readme"]
+        {
+            assert!(manifest.contains(line), "{name}: {line}");
+        }
+        let root = std::fs::read_to_string(folder.join("src/lib.rs")).unwrap();
+        let has_features = manifest.contains("[features]");
+        assert!(
+            !has_features || root.contains("feature(doc_cfg)"),
+            "{name}: features are not labelled"
+        );
+        libraries += 1;
+    }
+    assert!(libraries > 10, "{libraries}");
 }
 
 #[derive(Deserialize, JsonSchema)]
@@ -212,6 +255,45 @@ async fn events_outcomes_status_and_explanations_are_json() {
     assert!(value(&bridge.status()).is_array());
     assert!(value(&bridge.explain("server").unwrap()).is_object());
     assert!(value(&bridge.counters()).is_object());
+}
+
+#[tokio::test]
+async fn approval_requests_plans_and_failed_calls_are_json() {
+    let server = ToolServer::new(ServeOptions::new("srv", "1"));
+    server.add_tool(tool("t", "Does").run(|(), _ctx| async { Ok("done") }));
+    let asked = Arc::new(Mutex::new(Value::Null));
+    let asking = asked.clone();
+    let options = BridgeOptions::default().with_approver(move |request: ApprovalRequest| {
+        *asking.lock().unwrap() = value(&request);
+        async { Approval::Deny }
+    });
+    let bridge = untrusted(&server, options);
+    bridge.start().await;
+    let arguments = || RawJson::parse(r#"{"x":1.50}"#).unwrap();
+    bridge.call("mcp__srv__t", arguments(), CallContext::default()).await;
+    let shape = json!({"conversation": {"id": bridge.conversation().id(), "name": null},
+        "tool": "mcp__srv__t", "permission": "mcp:srv:t", "server": "srv", "description": "Does",
+        "arguments": {"x": 1.5}, "reason": asked.lock().unwrap()["reason"], "changed": null,
+        "changedIsCut": false, "onceOnly": asked.lock().unwrap()["onceOnly"]});
+    assert_eq!(*asked.lock().unwrap(), shape);
+
+    bridge.conversation().set_plan_mode(true);
+    bridge.call("mcp__srv__t", arguments(), CallContext::default()).await;
+    let planned = bridge.conversation().planned();
+    let shape = json!({"id": planned[0].id, "tool": "mcp__srv__t", "arguments": {"x": 1.5},
+        "hash": planned[0].hash});
+    assert_eq!(value(&planned[0]), shape);
+}
+
+#[tokio::test(start_paused = true)]
+async fn call_that_may_have_run_is_kept_as_json() {
+    let plan = Plan::new().incoming(When::Method("tools/call".into()), Fault::Drop);
+    let bridge = bridge_over(Faulty::new(Scripted::new().tool("t", "Does."), plan)).await;
+    let outcome = bridge.call("mcp__server__t", empty(), CallContext::default()).await;
+    let failed: Vec<Value> = bridge.failed_calls().iter().map(value).collect();
+    let shape = json!({"tool": "mcp__server__t", "arguments": {}, "text": outcome.text_content(),
+        "failure": {"kind": "timed_out", "delivery": "unknown"}});
+    assert_eq!(failed, [shape]);
 }
 
 #[tokio::test]

@@ -49,10 +49,8 @@ impl Login for Session {
 
 impl Identify for Session {
     fn identify(&self, _: &ServerConfig) -> Result<Identity, ConnectError> {
-        let mut identity = Identity::default();
-        identity.authorizer = Some(Arc::new(self.clone()));
-        identity.login = Some(Arc::new(self.clone()));
-        Ok(identity)
+        let session = Arc::new(self.clone());
+        Ok(Identity::default().with_authorizer(session.clone()).with_login(session))
     }
 }
 

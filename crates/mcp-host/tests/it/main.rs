@@ -3,5 +3,8 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 mod first_issues;
+mod length;
 mod login;
+mod names;
+mod session;
 mod turn;

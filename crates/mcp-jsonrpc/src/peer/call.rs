@@ -38,9 +38,10 @@ impl From<CallId> for RequestId {
 /// use std::time::Duration;
 /// use mcp_jsonrpc::CallLimits;
 ///
-/// let mut limits = CallLimits::default();
-/// limits.idle = Some(Duration::from_secs(120)); // silence
-/// limits.total = Some(Duration::from_secs(600)); // even with progress
+/// let limits = CallLimits::default()
+///     .with_idle(Duration::from_secs(120)) // silence
+///     .with_total(Duration::from_secs(600)); // even with progress
+/// assert_eq!(limits.total, Some(Duration::from_secs(600)));
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
@@ -56,6 +57,36 @@ pub struct CallLimits {
     /// A client must not cancel `initialize`:
     /// <https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/cancellation#behavior-requirements>
     pub silent: bool,
+}
+
+impl CallLimits {
+    /// Sets [`idle`](Self::idle).
+    #[must_use]
+    pub fn with_idle(mut self, idle: impl Into<Option<Duration>>) -> Self {
+        self.idle = idle.into();
+        self
+    }
+
+    /// Sets [`total`](Self::total).
+    #[must_use]
+    pub fn with_total(mut self, total: impl Into<Option<Duration>>) -> Self {
+        self.total = total.into();
+        self
+    }
+
+    /// Sets [`held`](Self::held).
+    #[must_use]
+    pub fn with_held(mut self, held: bool) -> Self {
+        self.held = held;
+        self
+    }
+
+    /// Sets [`silent`](Self::silent).
+    #[must_use]
+    pub fn with_silent(mut self, silent: bool) -> Self {
+        self.silent = silent;
+        self
+    }
 }
 
 /// A progress notification for a call.

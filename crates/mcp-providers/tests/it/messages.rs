@@ -7,7 +7,10 @@ use mcp_providers::{
 use mcp_tool::{BoxFuture, CallContext, FailureKind, RawJson, Tool, ToolOutcome, ToolSpec};
 use serde_json::{Value, json};
 
-use crate::samples::{apis, everything, failure, prompt, raw, sampling, tool};
+use crate::samples::{
+    RESPONSES, SEARCH_RESPONSE, apis, everything, failure, prompt, raw, sampled, sampling,
+    sampling_responses, tool,
+};
 
 fn parsed(raw: &RawJson) -> Value {
     serde_json::from_str(raw.as_str()).unwrap()
@@ -20,32 +23,6 @@ fn results(api: &dyn Api, outcomes: &[ToolOutcome]) -> Vec<Value> {
         calls.iter().zip(outcomes).map(|(call, outcome)| CallResult { call, outcome }).collect();
     api.results(&pairs).iter().map(parsed).collect()
 }
-
-/// The responses of each API to the same turn: one valid call and a truncated one.
-const RESPONSES: &[(&str, &str)] = &[
-    (
-        "anthropic",
-        r#"{"content":[{"type":"text","text":"hm"},{"type":"tool_use","id":"a","name":"look","input":{"x":1}}]}"#,
-    ),
-    (
-        "chat",
-        r#"{"choices":[{"message":{"tool_calls":[{"id":"a","type":"function","function":{"name":"look","arguments":"{\"x\":1}"}},
-        {"id":"b","type":"function","function":{"name":"look","arguments":"{\"x\":"}}]}}]}"#,
-    ),
-    (
-        "responses",
-        r#"{"output":[{"type":"reasoning"},{"type":"function_call","call_id":"a","name":"look","namespace":"s","arguments":"{\"x\":1}"},
-        {"type":"function_call","call_id":"b","name":"look","arguments":"{\"x\":"}]}"#,
-    ),
-    (
-        "gemini",
-        r#"{"candidates":[{"content":{"parts":[{"text":"hm"},{"functionCall":{"id":"a","name":"look","args":{"x":1}}}]}}]}"#,
-    ),
-    (
-        "generic",
-        r#"{"calls":[{"id":"a","name":"look","arguments":{"x":1}},{"id":"b","name":"look","arguments":"{\"x\":"}]}"#,
-    ),
-];
 
 #[test]
 fn calls_are_read_and_broken_arguments_become_outcomes() {
@@ -67,9 +44,7 @@ fn calls_are_read_and_broken_arguments_become_outcomes() {
 
 #[test]
 fn a_search_that_the_client_executes_is_a_call() {
-    let response = r#"{"output":[{"type":"tool_search_call","execution":"client","call_id":"c","arguments":{"query":"git"}},
-        {"type":"tool_search_call","execution":"server","call_id":null,"arguments":{}}]}"#;
-    let calls = Responses::default().calls(&raw(response));
+    let calls = Responses::default().calls(&raw(SEARCH_RESPONSE));
     assert_eq!(calls.len(), 1);
     assert_eq!((calls[0].id.as_str(), calls[0].name.as_str()), ("c", "tool_search"));
 }
@@ -184,35 +159,8 @@ fn a_sampling_request_keeps_the_conversation_and_its_tools() {
 
 #[test]
 fn a_sampling_response_becomes_the_answer_for_the_server() {
-    let text = json!({"type": "text", "text": "It rains."});
-    let asked =
-        json!({"type": "tool_use", "id": "u2", "name": "weather", "input": {"city": "Rome"}});
-    let both = json!([text, asked]);
-    for (name, response) in [
-        ("anthropic", json!({"model": "m", "stop_reason": "tool_use", "content": both})),
-        (
-            "chat",
-            json!({"model": "m", "choices": [{"finish_reason": "tool_calls", "message": {
-            "content": "It rains.", "tool_calls": [{"id": "u2", "type": "function",
-                "function": {"name": "weather", "arguments": "{\"city\":\"Rome\"}"}}]}}]}),
-        ),
-        (
-            "responses",
-            json!({"model": "m", "output": [
-            {"type": "message", "content": [{"type": "output_text", "text": "It rains."}]},
-            {"type": "function_call", "call_id": "u2", "name": "weather", "arguments": "{\"city\":\"Rome\"}"}]}),
-        ),
-        (
-            "gemini",
-            json!({"modelVersion": "m", "candidates": [{"content": {"parts": [
-            {"text": "secret", "thought": true}, {"text": "It rains."},
-            {"functionCall": {"id": "u2", "name": "weather", "args": {"city": "Rome"}}}]}}]}),
-        ),
-        (
-            "generic",
-            json!({"model": "m", "role": "assistant", "stopReason": "toolUse", "content": both}),
-        ),
-    ] {
+    let both = sampled();
+    for (name, response) in sampling_responses() {
         let apis = apis();
         let (_, api) = apis.iter().find(|(api, _)| *api == name).unwrap();
         let result = api.sampling_result(&raw(&response.to_string())).unwrap();

@@ -6,6 +6,7 @@ use mcp_providers::{
 };
 use mcp_tool::{Content, Origin, RawJson, ToolOutcome, ToolSpec};
 use mcp_types::{CreateMessageRequest, GetPromptResult, PromptMessage, Resource, ResourceContents};
+use serde_json::{Value, json};
 
 /// One pixel.
 pub(crate) const PNG: &str = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
@@ -131,4 +132,72 @@ pub(crate) fn sampling() -> CreateMessageRequest {
             "properties":{"city":{"type":"string"}},"required":["city"]}}],
         "toolChoice":{"mode":"required"}}"#;
     raw(text).decode().unwrap()
+}
+
+/// The responses of each API to the same turn: one valid call and a truncated one.
+pub(crate) const RESPONSES: &[(&str, &str)] = &[
+    (
+        "anthropic",
+        r#"{"content":[{"type":"text","text":"hm"},{"type":"tool_use","id":"a","name":"look","input":{"x":1}}]}"#,
+    ),
+    (
+        "chat",
+        r#"{"choices":[{"message":{"tool_calls":[{"id":"a","type":"function","function":{"name":"look","arguments":"{\"x\":1}"}},
+        {"id":"b","type":"function","function":{"name":"look","arguments":"{\"x\":"}}]}}]}"#,
+    ),
+    (
+        "responses",
+        r#"{"output":[{"type":"reasoning"},{"type":"function_call","call_id":"a","name":"look","namespace":"s","arguments":"{\"x\":1}"},
+        {"type":"function_call","call_id":"b","name":"look","arguments":"{\"x\":"}]}"#,
+    ),
+    (
+        "gemini",
+        r#"{"candidates":[{"content":{"parts":[{"text":"hm"},{"functionCall":{"id":"a","name":"look","args":{"x":1}}}]}}]}"#,
+    ),
+    (
+        "generic",
+        r#"{"calls":[{"id":"a","name":"look","arguments":{"x":1}},{"id":"b","name":"look","arguments":"{\"x\":"}]}"#,
+    ),
+];
+
+/// A response of OpenAI with a search that the client executes, and one that OpenAI executed.
+pub(crate) const SEARCH_RESPONSE: &str = r#"{"output":[{"type":"tool_search_call","execution":"client","call_id":"c","arguments":{"query":"git"}},
+        {"type":"tool_search_call","execution":"server","call_id":null,"arguments":{}}]}"#;
+
+/// The content of each of the [`sampling_responses`], as MCP has it.
+pub(crate) fn sampled() -> Value {
+    let text = json!({"type": "text", "text": "It rains."});
+    let asked =
+        json!({"type": "tool_use", "id": "u2", "name": "weather", "input": {"city": "Rome"}});
+    json!([text, asked])
+}
+
+/// The responses of each API to a sampling request.
+pub(crate) fn sampling_responses() -> Vec<(&'static str, Value)> {
+    let both = sampled();
+    vec![
+        ("anthropic", json!({"model": "m", "stop_reason": "tool_use", "content": both})),
+        (
+            "chat",
+            json!({"model": "m", "choices": [{"finish_reason": "tool_calls", "message": {
+            "content": "It rains.", "tool_calls": [{"id": "u2", "type": "function",
+                "function": {"name": "weather", "arguments": "{\"city\":\"Rome\"}"}}]}}]}),
+        ),
+        (
+            "responses",
+            json!({"model": "m", "output": [
+            {"type": "message", "content": [{"type": "output_text", "text": "It rains."}]},
+            {"type": "function_call", "call_id": "u2", "name": "weather", "arguments": "{\"city\":\"Rome\"}"}]}),
+        ),
+        (
+            "gemini",
+            json!({"modelVersion": "m", "candidates": [{"content": {"parts": [
+            {"text": "secret", "thought": true}, {"text": "It rains."},
+            {"functionCall": {"id": "u2", "name": "weather", "args": {"city": "Rome"}}}]}}]}),
+        ),
+        (
+            "generic",
+            json!({"model": "m", "role": "assistant", "stopReason": "toolUse", "content": both}),
+        ),
+    ]
 }

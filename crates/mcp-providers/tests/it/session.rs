@@ -4,7 +4,6 @@ use mcp_providers::{
     CallResult, Deferral, ModelCall, Session, anthropic::Anthropic, openai::responses::Responses,
 };
 use mcp_tool::{RawJson, ToolOutcome, ToolSpec};
-use serde_json::Value;
 
 use crate::samples::{of_server, tool};
 
@@ -44,10 +43,17 @@ impl World {
     }
 }
 
-/// One recorded request: its tools and its messages.
+/// One recorded request: its tools and its messages, as they are sent.
 struct Request {
-    tools: Vec<Value>,
-    messages: Vec<Value>,
+    tools: RawJson,
+    messages: Vec<RawJson>,
+}
+
+impl Request {
+    /// The text of each entry of `tools`.
+    fn entries(&self) -> Vec<RawJson> {
+        self.tools.decode().unwrap()
+    }
 }
 
 /// Runs the conversation and returns all its requests.
@@ -64,10 +70,7 @@ fn play<A: Deferral + Clone>(api: &A) -> Vec<Request> {
         // The order in which servers reconnect must not matter.
         let turn_tools = up.iter().rev().chain([&clock]);
         messages.extend(session.refresh(turn_tools));
-        requests.push(Request {
-            tools: parsed(&session.tools()),
-            messages: messages.iter().map(parsed).collect(),
-        });
+        requests.push(Request { tools: session.tools(), messages: messages.clone() });
         // The model searches twice in three turns and calls a loaded tool in the third.
         let is_search = turn % 3 != 2;
         let call = ModelCall::new(
@@ -82,31 +85,37 @@ fn play<A: Deferral + Clone>(api: &A) -> Vec<Request> {
         loaded.extend(found.iter().filter(|i| !loaded.contains(i)).copied().collect::<Vec<_>>());
         let outcome = ToolOutcome::text(format!("result of turn {turn}"));
         messages.extend(session.results(&[CallResult { call: &call, outcome: &outcome }], &specs));
-        if turn == TURNS / 2 {
-            session = Session::resume(api.clone(), &session.save()).unwrap();
+        if turn % 10 == 5 {
+            // Stored in a file, and read by another process.
+            let file = session.save().as_str().to_owned();
+            session = Session::resume(api.clone(), &RawJson::parse(file).unwrap()).unwrap();
         }
     }
     requests
 }
 
-fn parsed<T: serde::de::DeserializeOwned>(raw: &RawJson) -> T {
-    serde_json::from_str(raw.as_str()).unwrap()
+fn is(member: Option<RawJson>, text: &str) -> bool {
+    member.is_some_and(|member| member.as_str() == text)
+}
+
+fn list(member: Option<RawJson>) -> Vec<RawJson> {
+    member.and_then(|member| member.decode().ok()).unwrap_or_default()
 }
 
 /// The prompt as Anthropic renders it: tools that are not deferred, then the messages, with references replaced by the
-/// definitions.
+/// definitions. All of it is the text that was sent, byte for byte.
 fn anthropic_prompt(request: &Request) -> String {
-    let is_deferred = |tool: &&Value| tool["defer_loading"] == true;
-    let mut prompt: String =
-        request.tools.iter().filter(|tool| !is_deferred(tool)).map(ToString::to_string).collect();
+    let tools = request.entries();
+    let permanent = tools.iter().filter(|tool| !is(tool.get("defer_loading"), "true"));
+    let mut prompt: String = permanent.map(RawJson::as_str).collect();
     for message in &request.messages {
-        prompt += &message.to_string();
-        for block in message["content"].as_array().into_iter().flatten() {
-            for reference in block["content"].as_array().into_iter().flatten() {
-                if reference["type"] == "tool_reference" {
-                    let name = &reference["tool_name"];
-                    let tool = request.tools.iter().find(|tool| tool["name"] == *name);
-                    prompt += &tool.expect("a reference to a defined tool").to_string();
+        prompt += message.as_str();
+        for block in list(message.get("content")) {
+            for reference in list(block.get("content")) {
+                if is(reference.get("type"), r#""tool_reference""#) {
+                    let name = reference.get("tool_name");
+                    let tool = tools.iter().find(|tool| tool.get("name") == name);
+                    prompt += tool.expect("a reference to a defined tool").as_str();
                 }
             }
         }
@@ -116,7 +125,7 @@ fn anthropic_prompt(request: &Request) -> String {
 
 /// The prompt as OpenAI renders it: all tools, then the items, which contain definitions.
 fn openai_prompt(request: &Request) -> String {
-    request.tools.iter().chain(&request.messages).map(ToString::to_string).collect()
+    request.entries().iter().chain(&request.messages).map(RawJson::as_str).collect()
 }
 
 /// The number of requests that do not begin with the previous one.
@@ -131,13 +140,14 @@ fn anthropic_prefix_is_byte_identical_over_fifty_turns() {
     assert_eq!(edits(&prompts), 0);
     // Entries are not rewritten either, whether or not they are in the prompt.
     for pair in requests.windows(2) {
-        assert_eq!(pair[1].tools[..pair[0].tools.len()], pair[0].tools[..]);
+        let [old, new] = [&pair[0], &pair[1]].map(|request| request.tools.as_str());
+        assert!(new.starts_with(&old[..old.len() - 1]), "{old}\n{new}");
     }
-    let last = requests.last().unwrap();
-    assert!(last.tools.len() > 50, "{} tools were loaded", last.tools.len());
-    let names: std::collections::HashSet<_> =
-        last.tools.iter().map(|t| t["name"].to_string()).collect();
-    assert_eq!(names.len(), last.tools.len(), "names are unique");
+    let last = requests.last().unwrap().entries();
+    assert!(last.len() > 50, "{} tools were loaded", last.len());
+    let names: std::collections::HashSet<String> =
+        last.iter().map(|tool| tool.get("name").unwrap().as_str().to_owned()).collect();
+    assert_eq!(names.len(), last.len(), "names are unique");
     let said = prompts.last().unwrap();
     for remark in ["not available now", "available again", "has a new definition"] {
         assert!(said.contains(remark), "{remark}");
@@ -149,8 +159,9 @@ fn openai_prefix_is_byte_identical_over_fifty_turns() {
     let requests = play(&Responses::default());
     let prompts: Vec<String> = requests.iter().map(openai_prompt).collect();
     assert_eq!(edits(&prompts), 0);
-    assert!(requests.iter().all(|request| request.tools == requests[0].tools));
-    assert_eq!(requests[0].tools[1]["type"], "tool_search");
+    let first = requests[0].tools.as_str();
+    assert!(requests.iter().all(|request| request.tools.as_str() == first));
+    assert!(is(requests[0].entries()[1].get("type"), r#""tool_search""#));
     let said = prompts.last().unwrap();
     for item in ["tool_search_output", "additional_tools", "namespace", "not available now"] {
         assert!(said.contains(item), "{item}");
@@ -163,6 +174,35 @@ fn a_rewritten_definition_would_be_counted() {
         play(&Anthropic::default()).iter().map(anthropic_prompt).collect();
     prompts[20].insert(3, ' ');
     assert_eq!(edits(&prompts), 2);
+}
+
+#[test]
+fn saved_session_keeps_the_text_of_its_tools() {
+    let tools = r#"[{"name": "a",  "b":1.0, "a":"\u00e9"}]"#;
+    let known = r#"[{"name":"a","definition":{"name": "a"},"gone":true}]"#;
+    let saved = format!(r#"{{"search":"tool_search","tools":{tools},"known":{known}}}"#);
+    let session = Session::resume(Anthropic::default(), &RawJson::parse(saved.clone()).unwrap());
+    let session = session.unwrap();
+    assert_eq!(session.tools().as_str(), tools);
+    assert_eq!(session.save().as_str(), saved);
+}
+
+#[test]
+fn each_search_of_a_response_is_answered_with_its_own_tools() {
+    let search = tool("tool_search", "{}");
+    let (first, second) = (tool("log", "{}"), tool("diff", "{}"));
+    let calls = ["id_1", "id_2"].map(|id| ModelCall::new(id, "tool_search", "{}"));
+    let outcome = ToolOutcome::text("found");
+    let result = |call| CallResult { call, outcome: &outcome };
+    let found = [(result(&calls[0]), vec![&first]), (result(&calls[1]), vec![&second])];
+    let messages = Session::new(Anthropic::default(), [], &search).results_of_searches(&found);
+    let blocks = list(messages[0].get("content"));
+    assert!(blocks[0].as_str().contains("log") && !blocks[0].as_str().contains("diff"));
+    assert!(blocks[1].as_str().contains("diff"));
+    let items = Session::new(Responses::default(), [], &search).results_of_searches(&found);
+    assert!(
+        items[1].as_str().contains(r#""call_id":"id_2""#) && items[1].as_str().contains("diff")
+    );
 }
 
 #[test]

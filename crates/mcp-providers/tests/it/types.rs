@@ -8,7 +8,9 @@ use mcp_providers::{
 };
 use mcp_tool::{RawJson, ToolOutcome, ToolSpec};
 
-use crate::samples::{SCHEMAS, everything, failure, of_server, prompt, raw, sampling, tool};
+use crate::samples::{
+    self, SCHEMAS, everything, failure, of_server, prompt, raw, sampling, sampling_responses, tool,
+};
 
 const IMPORTS: &str = r#"
 import type Anthropic from "@anthropic-ai/sdk";
@@ -18,6 +20,8 @@ import type * as genai from "@google/genai";
 // The packages declare enums, and JSON has their values.
 type Wire<T> = T extends string ? `${T}` : T extends (infer U)[] ? Wire<U>[]
     : T extends object ? { [K in keyof T]: Wire<T[K]> } : T;
+// Fixtures of responses have the members that we read, and no others.
+type Part<T> = T extends (infer U)[] ? Part<U>[] : T extends object ? { [K in keyof T]?: Part<T[K]> } : T;
 type GeminiRequest = {
     contents: Wire<genai.Content>[];
     systemInstruction?: Wire<genai.Content>;
@@ -32,25 +36,33 @@ struct Types {
     tools: &'static str,
     message: &'static str,
     request: &'static str,
+    response: &'static str,
 }
 
 const ANTHROPIC: Types = Types {
     tools: "Anthropic.Messages.ToolUnion[]",
     message: "Anthropic.Messages.MessageParam",
     request: "Anthropic.Messages.MessageCreateParamsNonStreaming",
+    response: "Part<Anthropic.Messages.Message>",
 };
 const CHAT: Types = Types {
     tools: "OpenAI.Chat.Completions.ChatCompletionTool[]",
     message: "OpenAI.Chat.Completions.ChatCompletionMessageParam",
     request: "OpenAI.Chat.Completions.ChatCompletionCreateParamsNonStreaming",
+    response: "Part<OpenAI.Chat.Completions.ChatCompletion>",
 };
 const RESPONSES: Types = Types {
     tools: "OpenAI.Responses.Tool[]",
     message: "OpenAI.Responses.ResponseInputItem",
     request: "OpenAI.Responses.ResponseCreateParamsNonStreaming",
+    response: "Part<OpenAI.Responses.Response>",
 };
-const GEMINI: Types =
-    Types { tools: "Wire<genai.Tool>[]", message: "Wire<genai.Content>", request: "GeminiRequest" };
+const GEMINI: Types = Types {
+    tools: "Wire<genai.Tool>[]",
+    message: "Wire<genai.Content>",
+    request: "GeminiRequest",
+    response: "Part<Wire<genai.GenerateContentResponse>>",
+};
 
 #[test]
 fn payloads_satisfy_the_published_types() {
@@ -75,6 +87,28 @@ fn payloads_satisfy_the_published_types() {
         source.0 += "// @ts-expect-error\n";
         source.add(kind, &raw(wrong));
     }
+    check(&modules, &source.0);
+}
+
+#[test]
+fn fixtures_of_responses_satisfy_the_published_types() {
+    let Some(modules) = mcp_skip::kit("MCP_PROVIDER_TYPES") else { return };
+    let mut source = Source(IMPORTS.to_owned());
+    let apis =
+        [("anthropic", ANTHROPIC), ("chat", CHAT), ("responses", RESPONSES), ("gemini", GEMINI)];
+    for (api, types) in &apis {
+        let of_api = |(name, _): &&(&str, String)| name == api;
+        let calls = samples::RESPONSES.iter().map(|(name, text)| (*name, (*text).to_owned()));
+        let sampled = sampling_responses().into_iter().map(|(name, json)| (name, json.to_string()));
+        let texts: Vec<(&str, String)> = calls.chain(sampled).collect();
+        assert_eq!(texts.iter().filter(of_api).count(), 2, "{api}");
+        for (_, text) in texts.iter().filter(of_api) {
+            source.add(types.response, &raw(text));
+        }
+        source.0 += "// @ts-expect-error\n";
+        source.add(types.response, &raw(r#"{"content":7,"choices":7,"output":7,"candidates":7}"#));
+    }
+    source.add(RESPONSES.response, &raw(samples::SEARCH_RESPONSE));
     check(&modules, &source.0);
 }
 

@@ -5,6 +5,7 @@ use std::{collections::BTreeMap, sync::Arc};
 use mcp_jsonrpc::{ErrorObject, RawJson, Request};
 use mcp_types::{BoxFuture, Era, ProtocolVersion, method};
 use serde::{Serialize, de::DeserializeOwned};
+use tracing::Span;
 
 use super::{paging::page, state::ClientSession, tool_result::tool_result, wire::Wire};
 use crate::{
@@ -12,6 +13,7 @@ use crate::{
     error::{BUSY, ServeError},
     provide::{CompletionOf, CompletionQuestion, Prompts, Resources},
     shared::{CachePolicy, Shared, unknown_method},
+    telemetry::{self, request_span, traced},
 };
 
 /// The most values that the specification allows in a completion:
@@ -26,8 +28,9 @@ impl ClientSession {
     pub(super) fn dispatch(&mut self, request: &Request, wire: Wire) {
         let plan = match &*request.method {
             method::TOOLS_LIST => {
-                let result = self.list_tools(request, wire.version);
-                return self.settle(request, &wire, result);
+                let span = request_span(request, wire.version, "");
+                let result = span.in_scope(|| self.list_tools(request, wire.version));
+                return self.settle_in(&span, request, &wire, result);
             }
             method::TOOLS_CALL => self.call_tool(request, &wire),
             method::RESOURCES_LIST => self.list_resources(request, &wire),
@@ -40,8 +43,24 @@ impl ClientSession {
         };
         match plan {
             Ok((subject, begin)) => self.launch(request, wire, subject, begin),
-            Err(error) => self.settle(request, &wire, Err(error)),
+            Err(error) => {
+                let named = ["name", "uri"].iter().find_map(|name| member(request, name).ok());
+                let target: String = named.unwrap_or_default();
+                let span = request_span(request, wire.version, &target);
+                self.settle_in(&span, request, &wire, Err(error));
+            }
         }
+    }
+
+    fn settle_in(
+        &mut self,
+        span: &Span,
+        request: &Request,
+        wire: &Wire,
+        result: Result<RawJson, ServeError>,
+    ) {
+        telemetry::record(span, &result);
+        self.settle(request, wire, result);
     }
 
     fn settle(&mut self, request: &Request, wire: &Wire, result: Result<RawJson, ServeError>) {
@@ -76,6 +95,7 @@ impl ClientSession {
             }
             given.extend(answers.members().map(|(key, answer)| (key, answer.detached())));
         }
+        let span = request_span(request, wire.version, &subject.name);
         let line = Arc::new(ReportSender::default());
         let running = wire.running(request, line.clone(), subject);
         let call = Call::new(
@@ -92,7 +112,8 @@ impl ClientSession {
                 answer_timeout: self.shared.options.answer_timeout,
             },
         );
-        let run = Run::new(begin(call.clone()), call);
+        let work = traced(span, begin(call.clone()));
+        let run = Run::new(work, call);
         let key = self.shared.next_key();
         self.enqueue(key, running, run);
     }

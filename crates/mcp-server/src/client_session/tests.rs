@@ -1,5 +1,7 @@
 //! Tests that drive a client session by hand: messages in, messages and jobs out.
 
+mod spans;
+
 use std::sync::Arc;
 
 use mcp_jsonrpc::{
@@ -51,6 +53,7 @@ impl ServedTool for Does {
                     }
                     Ok(ToolOutcome::text("done"))
                 }
+                "fail" => Ok(ToolOutcome::error("it broke")),
                 "panic" => panic!("requested by the test"),
                 _ => std::future::pending().await,
             }
@@ -72,7 +75,7 @@ impl Play {
         options.max_subscriptions = 1;
         options.resources = Some(Arc::new(Nothing));
         let shared = Arc::new(Shared::new(options, None));
-        for name in ["ask", "twice", "back", "panic", "endless"] {
+        for name in ["ask", "twice", "back", "fail", "panic", "endless"] {
             let tool = Arc::new(Does(ToolSpec::new(name, "?")));
             shared.change_tools(|tools| Some(tools.with(Entry::new(tool))));
         }

@@ -8,7 +8,7 @@ use std::{
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() {
-    let bridge = mcp_bridge::Bridge::new(mcp_bridge::BridgeOptions::default());
+    let bridge = mcp_host::Bridge::new(mcp_host::BridgeOptions::default());
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = listener.local_addr().expect("its address");
     let server = thread::spawn(move || {

@@ -2,7 +2,7 @@
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() {
-    let bridge = mcp_bridge::Bridge::new(mcp_bridge::BridgeOptions::default());
+    let bridge = mcp_host::Bridge::new(mcp_host::BridgeOptions::default());
     let roots = rustls::RootCertStore::empty();
     let config =
         rustls::ClientConfig::builder().with_root_certificates(roots).with_no_client_auth();

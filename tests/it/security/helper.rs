@@ -37,7 +37,7 @@ async fn ran(config: &ServerConfig, env: &Environment, project: &Path) -> String
     let sent = authorizer.credentials(Target::new("POST", url)).await.unwrap();
     let headers = format!("{:?}", sent.headers);
     let all = sent.headers.iter().find(|(name, _)| name.eq_ignore_ascii_case("x-path"));
-    all.unwrap_or_else(|| panic!("{headers}")).1.to_string()
+    all.unwrap_or_else(|| panic!("{headers}")).1.clone()
 }
 
 #[tokio::test]

@@ -274,7 +274,7 @@ fn sandbox_of_a_repository_may_be_stricter_and_not_looser() {
         for scope in [Scope::Project, Scope::Cloud] {
             let (now, said) = sandbox_of(scope, asked, None);
             assert_eq!(now, used, "{asked}: {said}");
-            let ignored = "warning: server `x`: found a sandbox that is looser than the default: ";
+            let ignored = ".mcp.json:1:16: warning: server `x`: found a sandbox that is looser than the default: ";
             assert_eq!(said.contains(ignored), !loosened.is_empty(), "{said}");
             assert!(
                 said.contains(&format!("{loosened} (ignored;")) || loosened.is_empty(),

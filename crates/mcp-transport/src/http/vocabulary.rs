@@ -13,6 +13,8 @@ pub(super) const METHOD: HeaderName = HeaderName::from_static(header::METHOD);
 pub(super) const NAME: HeaderName = HeaderName::from_static(header::NAME);
 pub(super) const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
 
+/// The member of a tool call with its arguments.
+const ARGUMENTS: &str = "arguments";
 /// Longer strings are not protocol versions.
 const LONGEST_VERSION: usize = 32;
 
@@ -75,6 +77,9 @@ impl Description {
         let name_of = name_member(&request.method);
         let is_tool_call = request.method == method::TOOLS_CALL;
         let (mut version, mut name, mut arguments, mut is_call) = (None, None, None, false);
+        // Legacy requests need only `is_call`, so the rest is copied only once a version is known. Our client writes
+        // `_meta` first; a host may send another order.
+        let mut is_incomplete = false;
         // One pass over the params: of members that are there twice, the last one counts.
         params.visit(|member, value| {
             if member == meta::META {
@@ -84,12 +89,20 @@ impl Description {
                     meta::PROGRESS_TOKEN => is_call = true,
                     _ => {}
                 });
-            } else if Some(member) == name_of {
-                name = value.string().map(Cow::into_owned);
-            } else if is_tool_call && member == "arguments" {
-                arguments = value.raw();
+            } else if Some(member) == name_of || is_tool_call && member == ARGUMENTS {
+                if version.is_none() {
+                    is_incomplete = true;
+                } else if member == ARGUMENTS {
+                    arguments = value.raw();
+                } else {
+                    name = value.string().map(Cow::into_owned);
+                }
             }
         });
+        if is_incomplete && version.is_some() {
+            name = name_of.and_then(|member| params.get(member)?.decode().ok());
+            arguments = params.get(ARGUMENTS).filter(|_| is_tool_call);
+        }
         if version.is_none() {
             return Self { is_call, ..Self::legacy(legacy) };
         }
@@ -160,6 +173,11 @@ mod tests {
         let v = || Some("v".to_owned());
         let call = modern(r#","name":"t","arguments":{}"#);
         assert_eq!(of("tools/call", &call), (Kind::Modern, v(), Some("t".into()), true));
+        let version = r#""_meta":{"io.modelcontextprotocol/protocolVersion":"v"}"#;
+        let last = format!(r#"{{"name":"first","arguments":{{}},"name":"t",{version}}}"#);
+        assert_eq!(of("tools/call", &last), (Kind::Modern, v(), Some("t".into()), true));
+        let split = format!(r#"{{"name":"first",{version},"name":"t"}}"#);
+        assert_eq!(of("tools/call", &split), (Kind::Modern, v(), Some("t".into()), false));
         let read = modern(r#","uri":"a:b","name":"x""#);
         assert_eq!(of("resources/read", &read), (Kind::Modern, v(), Some("a:b".into()), false));
         assert_eq!(of("tasks/get", &modern(r#","taskId":7"#)), (Kind::Modern, v(), None, false));

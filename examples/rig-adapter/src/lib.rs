@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use mcp_host::{
     CallContext, Content, Delivery, FailureKind, RawJson, Tool, ToolOutcome,
-    providers::{Api, Arguments, openai::chat::Chat},
+    providers::{Api, Arguments, openai::chat::Chat, text_of},
 };
 use rig::{
     core::tool::{DynamicTool, ToolErrorKind, ToolExecutionError, ToolOutput},
@@ -23,10 +23,12 @@ pub fn rig_tools(turn: &[Arc<dyn Tool>]) -> Result<Vec<DynamicTool>, EmptyToolNa
 /// One tool for rig. It stays callable while its server restarts.
 pub fn rig_tool(tool: Arc<dyn Tool>) -> Result<DynamicTool, EmptyToolName> {
     let definition = Chat::default().definition(tool.spec());
-    let parameters =
-        definition.json.get("function").and_then(|function| function.get("parameters"));
-    let parameters: Value = parameters.and_then(|schema| schema.decode().ok()).unwrap_or_default();
-    let description = tool.spec().description.clone();
+    // All of it as the API takes it: names, schemas and descriptions have limits.
+    let member = |name| definition.json.get("function").and_then(|function| function.get(name));
+    let parameters: Value =
+        member("parameters").and_then(|schema| schema.decode().ok()).unwrap_or_default();
+    let description: String =
+        member("description").and_then(|text| text.decode().ok()).unwrap_or_default();
     Ok(DynamicTool::new(
         ToolName::new(definition.name)?,
         description,
@@ -49,10 +51,9 @@ pub fn rig_tool(tool: Arc<dyn Tool>) -> Result<DynamicTool, EmptyToolName> {
 
 /// An outcome as rig has it: what failed, and whether another try is safe.
 fn output(outcome: ToolOutcome) -> Result<ToolOutput, ToolExecutionError> {
-    let text = outcome.text_content();
     if outcome.is_error {
         let kind = outcome.failure_kind().map_or(ToolErrorKind::Provider, error_kind);
-        let error = ToolExecutionError::new(kind, text);
+        let error = ToolExecutionError::new(kind, text(&outcome));
         let is_safe = outcome.failure.is_some_and(|failure| failure.delivery == Delivery::NotSent);
         return Err(if kind == ToolErrorKind::InvalidArgs {
             error
@@ -60,19 +61,37 @@ fn output(outcome: ToolOutcome) -> Result<ToolOutput, ToolExecutionError> {
             error.with_retryable(is_safe)
         });
     }
-    let image = |block: &Content| match block {
-        Content::Image(image) => {
-            let kind = ImageMediaType::from_mime_type(&image.mime_type);
-            Some(ToolResultContent::image_base64(image.data.clone(), kind, None))
+    let blocks: Vec<ToolResultContent> = outcome.content.iter().map(block).collect();
+    if blocks.iter().all(|block| matches!(block, ToolResultContent::Text(_))) {
+        return Ok(ToolOutput::text(text(&outcome)));
+    }
+    ToolOutput::content(blocks)
+}
+
+/// One block. rig has images and text, so audio, links and other resources become text that names them.
+fn block(content: &Content) -> ToolResultContent {
+    let image = |data: &str, mime_type: &str| {
+        let kind = ImageMediaType::from_mime_type(mime_type)?;
+        Some(ToolResultContent::image_base64(data, Some(kind), None))
+    };
+    let found = match content {
+        Content::Image(one) => image(&one.data, &one.mime_type),
+        Content::Resource(embedded) => {
+            let resource = &embedded.resource;
+            let blob = resource.blob.as_deref().zip(resource.mime_type.as_deref());
+            blob.and_then(|(data, mime_type)| image(data, mime_type))
         }
         _ => None,
     };
-    let mut blocks: Vec<ToolResultContent> = outcome.content.iter().filter_map(image).collect();
-    if blocks.is_empty() {
-        return Ok(ToolOutput::text(text));
+    found.unwrap_or_else(|| ToolResultContent::text(text_of(content)))
+}
+
+fn text(outcome: &ToolOutcome) -> String {
+    let blocks: Vec<String> = outcome.content.iter().map(text_of).collect();
+    match &outcome.structured {
+        Some(structured) if blocks.is_empty() => structured.as_str().to_owned(),
+        _ => blocks.join("\n"),
     }
-    blocks.insert(0, ToolResultContent::text(text));
-    ToolOutput::content(blocks)
 }
 
 fn error_kind(kind: FailureKind) -> ToolErrorKind {

@@ -96,8 +96,7 @@ impl Launch {
     /// # Errors
     /// The system has no sandbox, the state folder cannot be created, or there are too many rules.
     pub fn prepare(rules: Rules) -> Result<Self, LaunchError> {
-        let launcher = env::current_exe().map_err(LaunchError::Launcher)?;
-        Self::prepare_with(launcher, rules)
+        Self::prepare_with(own_program().map_err(LaunchError::Launcher)?, rules)
     }
 
     /// As [`prepare`](Self::prepare), with the path of `mcp-sandbox-launcher`.
@@ -183,6 +182,16 @@ impl std::error::Error for LaunchError {
             Self::Unsupported | Self::TooManyRules => None,
         }
     }
+}
+
+/// The host's own program, also after an update has replaced or removed its file.
+fn own_program() -> io::Result<PathBuf> {
+    // The child that starts the launcher has this program until then.
+    let link = Path::new("/proc/self/exe");
+    if cfg!(target_os = "linux") && link.symlink_metadata().is_ok() {
+        return Ok(link.into());
+    }
+    env::current_exe()
 }
 
 fn private_folder(path: &Path) -> io::Result<()> {

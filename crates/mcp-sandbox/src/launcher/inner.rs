@@ -82,38 +82,53 @@ fn restrict(
     let mut sockets = Sockets::default();
     let mut lock = None;
     let mut view = View { is_private: false, has_terminals: false };
-    match namespaces::mounts().and_then(|()| mounts::build(rules, is_init)) {
-        Ok(built) => {
+    match namespaces::mounts().and_then(|()| mounts::separate()) {
+        Ok(()) => {
+            // A failure from here on may be the server's doing: fewer mounts must not be what it gains.
+            let built = mounts::build(rules, is_init).map_err(|problem| {
+                let state = rules.state.display();
+                format!("{problem} (if the server changed its private home, remove `{state}`)")
+            })?;
             view = View { is_private: true, has_terminals: built.has_terminals };
             lock = built.lock;
             report.note(Measure::Mounts, Ok(()));
             for problem in built.partly {
                 report.note(Measure::Mounts, Err(problem));
             }
+            report.remarks.extend(built.remarks);
         }
         Err(problem) => {
             check_without_mounts(rules, &problem)?;
             // Landlock does not judge connections to sockets: without mounts all of them could be reached.
             sockets.refuse_unix = true;
-            report.note(Measure::Mounts, Err(problem));
+            let exposed = rules
+                .protect
+                .first()
+                .map(|path| format!("; `{}` and the like can be changed", path.display()));
+            report.note(Measure::Mounts, Err(problem + &exposed.unwrap_or_default()));
         }
     }
     if let Network::Hosts(hosts) = &rules.network {
         let separate = namespaces::network();
         sockets.refuse_internet = separate.is_err();
-        if separate.is_err() || hosts.is_empty() {
-            // Refusing internet sockets leaves less than a namespace would, so it counts as applied.
-            report.note(Measure::Network, Ok(()));
-        }
+        // Refusing internet sockets leaves less than a namespace would, so it counts as applied.
+        report.note(Measure::Network, Ok(()));
         if !hosts.is_empty() {
-            let reason = "the hosts of the profile cannot be reached yet: there is no proxy";
-            report.note(Measure::Network, Err(reason.into()));
+            report
+                .remarks
+                .push("the hosts of the profile cannot be reached yet: there is no proxy".into());
         }
-    }
-    if is_init {
-        limits::bound_processes(&rules.limits);
     }
     report.note(Measure::Limits, limits::apply(&rules.limits));
+    let bounded = if is_init {
+        limits::bound_processes(&rules.limits)
+    } else {
+        Err("processes of root are limited only in a process namespace".into())
+    };
+    // The limit on processes of a user does not apply to root.
+    if nix::unistd::geteuid().is_root() && bounded.is_err() {
+        report.note(Measure::Limits, bounded);
+    }
     enter(rules);
     privileges::drop_all()?;
     report.note(Measure::Privileges, Ok(()));

@@ -14,6 +14,7 @@ use nix::{
     sys::{
         prctl,
         signal::Signal,
+        stat::{Mode, umask},
         wait::{WaitStatus, waitpid},
     },
 };
@@ -42,6 +43,8 @@ const PROXY_VARIABLES: &[&str] =
 pub(super) fn run(mut args: impl Iterator<Item = OsString>) -> Result<u8, String> {
     // First of all: the outer process may be killed at any time.
     prctl::set_pdeathsig(Signal::SIGKILL).map_err(|error| error.desc().to_owned())?;
+    // What the launcher creates is for this user alone. The server gets the mask of the host.
+    let mask = umask(Mode::from_bits_truncate(0o077));
     let mut text = || args.next()?.into_string().ok();
     let plan = text().ok_or("the plan is missing")?;
     let report = text().ok_or("the report is missing")?;
@@ -51,17 +54,20 @@ pub(super) fn run(mut args: impl Iterator<Item = OsString>) -> Result<u8, String
     let report: Value = serde_json::from_str(&report).map_err(|error| error.to_string())?;
     let mut report = Report::from_json(&report).map_err(|error| error.to_string())?;
     // Opened before its folder becomes invisible.
-    let mut file =
-        File::create_new(&file).map_err(|error| format!("{}: {error}", file.display()))?;
+    let file = File::create_new(&file);
 
     let (is_private, _lock) = restrict(&rules, is_init, &mut report)?;
     if let Some(missing) = report.missing.first().filter(|_| rules.required) {
         return Err(format!("its profile is required, and this system lacks {missing}"));
     }
     let text = format!("{}\n", report.to_json());
-    file.write_all(text.as_bytes()).map_err(|error| format!("the report: {error}"))?;
-    drop(file);
+    let written = file.and_then(|mut file| file.write_all(text.as_bytes()));
+    // On a full disk a complete sandbox starts all the same. One that lacks something must say so.
+    if let (Err(error), Some(missing)) = (written, report.missing.first()) {
+        return Err(format!("the report cannot be written: {error}; this system lacks {missing}"));
+    }
 
+    umask(mask);
     let mut command = command(&program, &rules, is_private);
     let child = command.args(args).spawn();
     let child = child.map_err(|error| format!("{}: {error}", Path::new(&program).display()))?;

@@ -270,7 +270,8 @@ impl Grants {
             return Some(outermost.to_path_buf());
         }
         let folder = file.parent()?;
-        if matches!(folder.file_name()?.to_str()?, "bin" | "sbin" | ".bin") {
+        // `shims` is a folder of version managers, whose scripts look for the version beside it.
+        if matches!(folder.file_name()?.to_str()?, "bin" | "sbin" | ".bin" | "shims") {
             return folder.parent().map(Path::to_path_buf);
         }
         let candidates =

@@ -222,17 +222,6 @@ fn hosts_without_a_proxy_and_busy_caches_are_remarks_and_not_lacks() {
 }
 
 #[test]
-fn launcher_is_the_running_program_and_not_the_file_it_came_from() {
-    let machine = Machine::new();
-    // `current_exe` would end in ` (deleted)` then. A child has this program until it starts another.
-    let mut entry = mcp_sandbox::Entry::new("/bin/sh", &machine.home, &machine.state);
-    entry.project = Some(machine.project.clone());
-    let rules = Profile::new(Level::Standard).resolve(&entry).unwrap().rules;
-    let (program, _) = mcp_sandbox::Launch::prepare(rules).unwrap().command("/bin/sh", []);
-    assert_eq!(program, Path::new("/proc/self/exe"));
-}
-
-#[test]
 fn report_is_out_of_reach_for_the_server() {
     let machine = Machine::new();
     let mut profile = Profile::new(Level::Standard);

@@ -11,6 +11,7 @@ pub(crate) mod login;
 pub(crate) mod places;
 pub(crate) mod recordings;
 pub(crate) mod redact;
+pub(crate) mod sandbox;
 pub(crate) mod secrets;
 mod starts;
 pub(crate) mod tools;

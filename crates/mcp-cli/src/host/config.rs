@@ -6,6 +6,7 @@ use std::{
     sync::{Arc, PoisonError, RwLock},
 };
 
+use mcp_bridge::connect::Sandboxes;
 use mcp_config::{
     ConfigFile, Diagnostic, Dialect, Environment, Layers, ReadOptions, Resolution, Scope,
     ServerConfig,
@@ -21,7 +22,7 @@ use serde_json::json;
 use crate::{
     exit::{Exit, Problem},
     host::{
-        adhoc,
+        adhoc, connect,
         places::{self, Places},
     },
     terminal::out::Out,
@@ -39,6 +40,8 @@ pub(crate) struct Config {
     pub(crate) migrated: Option<PathBuf>,
     /// The servers that may be connected. A gateway replaces it on reload.
     pub(crate) admissions: Arc<RwLock<Admissions>>,
+    /// The sandboxes of local servers, and how each was started.
+    pub(crate) sandboxes: Sandboxes,
     /// Files given with `--config`, which replace all others.
     only: Vec<PathBuf>,
     /// The server given with `--server`, which replaces all others.
@@ -55,13 +58,26 @@ impl Config {
         let layers = layers(&environment, &project, &places, &only, spec.as_deref());
         let resolution = resolve(&layers);
         let admissions = Arc::new(RwLock::new(Admissions::new(&layers, &resolution)));
-        Self { environment, project, places, layers, resolution, migrated, admissions, only, spec }
+        let sandboxes = connect::sandboxes(&environment, &project, &places, &resolution);
+        Self {
+            environment,
+            project,
+            places,
+            layers,
+            resolution,
+            migrated,
+            admissions,
+            sandboxes,
+            only,
+            spec,
+        }
     }
 
     /// Admits the servers of another resolution, and no others.
     pub(crate) fn admit(&self, resolution: &Resolution) {
         let admissions = Admissions::new(&self.layers, resolution);
         *self.admissions.write().unwrap_or_else(PoisonError::into_inner) = admissions;
+        self.sandboxes.set_minimum(resolution.host.sandbox_minimum.unwrap_or_default());
     }
 
     /// Returns a check whether an entry comes from the project's file. Unknown entries count as such.

@@ -7,7 +7,7 @@ use crate::support::Machine;
 #[test]
 fn second_run_does_not_wait_for_a_silent_server() {
     let machine = Machine::with_demo();
-    let starts = machine.home().join("starts");
+    let starts = machine.project().join("starts");
     let script = format!("echo start >> {}; exec cat > /dev/null", starts.display());
     machine.run(["add", "-s", "user", "silent", "--", "sh", "-c", &script]);
     assert_eq!(machine.run(["tools", "demo"]).code, 0, "the other server is known");

@@ -22,8 +22,9 @@ use serde_json::json;
 use crate::{
     exit::{Exit, Problem},
     host::{
-        adhoc, connect,
+        adhoc,
         places::{self, Places},
+        sandboxes,
     },
     terminal::out::Out,
 };
@@ -58,7 +59,7 @@ impl Config {
         let layers = layers(&environment, &project, &places, &only, spec.as_deref());
         let resolution = resolve(&layers);
         let admissions = Arc::new(RwLock::new(Admissions::new(&layers, &resolution)));
-        let sandboxes = connect::sandboxes(&environment, &project, &places, &resolution);
+        let sandboxes = sandboxes::of(&environment, &project, &places, &resolution);
         Self {
             environment,
             project,

@@ -7,7 +7,7 @@ use landlock::{
     Ruleset, RulesetAttr as _, RulesetCreated, RulesetCreatedAttr as _, RulesetStatus, Scope,
 };
 
-use super::mounts::paths;
+use super::paths;
 use crate::rules::Rules;
 
 /// The newest version of Landlock that the rules are written for.

@@ -3,7 +3,6 @@
 //! Everything that stays visible is opened first, as a path only. Then folders are covered, from the root downwards,
 //! and what stays visible is mounted again at its place.
 
-pub(super) mod paths;
 mod plan;
 
 use std::{
@@ -21,6 +20,7 @@ use nix::{
 };
 
 use self::plan::{Kind, Step};
+use super::paths;
 use crate::rules::Rules;
 
 /// Names of overlays of a server's caches: one for each process of it that runs at the same time.

@@ -14,7 +14,7 @@ const ANYTHING: OFlags = OFlags::PATH.union(OFlags::CLOEXEC);
 const FOLDER: OFlags = ANYTHING.union(OFlags::DIRECTORY);
 
 /// Opens a path, as a path only.
-pub(in crate::launcher) fn open(path: &Path) -> io::Result<OwnedFd> {
+pub(super) fn open(path: &Path) -> io::Result<OwnedFd> {
     without_links(path, ANYTHING)
 }
 

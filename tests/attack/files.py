@@ -134,12 +134,12 @@ def hard_link_to_secret(t):
 
 @attack("paths")
 def dots_from_project(t):
-    return text(t["project"] + "/../.ssh/id_ed25519")
+    return text(t["project"] + "/../../.ssh/id_ed25519")
 
 
 @attack("paths")
 def dots_from_working_directory(t):
-    return text("../.ssh/id_ed25519")
+    return text("../../.ssh/id_ed25519")
 
 
 @attack("paths")
@@ -149,7 +149,7 @@ def root_of_own_process(t):
 
 @attack("paths")
 def working_directory_of_own_process(t):
-    return text("/proc/self/cwd/../.ssh/id_ed25519")
+    return text("/proc/self/cwd/../../.ssh/id_ed25519")
 
 
 @attack("paths")

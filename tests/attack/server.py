@@ -1,6 +1,7 @@
 """MCP servers that attack the machine they run on, for `cargo xtask attack`.
 
-`server.py NAME` is the server of that name, with one tool, `run`. `server.py --list` prints every name with its class.
+`server.py NAME` is the server of that name, with one tool, `run`. `server.py --list` prints every name with its class and
+the settings of its entry.
 Attacks return what they found as text; the harness decides what counts, by canaries that it planted. Every run happens
 in a network namespace without a way out.
 """
@@ -14,9 +15,10 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import files  # noqa: E402
 import network  # noqa: E402
 import processes  # noqa: E402
+import restarts  # noqa: E402
 import writing  # noqa: E402
 
-ATTACKS = {**files.ATTACKS, **processes.ATTACKS, **network.ATTACKS, **writing.ATTACKS}
+ATTACKS = {**files.ATTACKS, **processes.ATTACKS, **network.ATTACKS, **writing.ATTACKS, **restarts.ATTACKS}
 
 
 def answer(request, attack):
@@ -40,8 +42,8 @@ def answer(request, attack):
 
 def main():
     if sys.argv[1] == "--list":
-        for name, (kind, _) in ATTACKS.items():
-            print(kind, name)
+        for name, (kind, _, *settings) in ATTACKS.items():
+            print(kind, name, json.dumps(settings[0] if settings else {}))
         return
     attack = ATTACKS[sys.argv[1]][1]
     while True:

@@ -21,6 +21,8 @@ pub(crate) const STEPS: &[(&str, &[&str])] = &[
     ("fuzz", &["--seconds", "2", "--seed", "1"]),
     ("load", &["--quick"]),
     ("models", &[]),
+    // The whole corpus takes minutes; a sample has servers of each class.
+    ("attack", &["--sample", "3"]),
     ("conformance", &[]),
     ("conformance-server", &[]),
     ("faults", &["--check"]),

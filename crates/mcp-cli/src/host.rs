@@ -14,6 +14,8 @@ pub(crate) mod own_gateway;
 pub(crate) mod places;
 pub(crate) mod recordings;
 pub(crate) mod redact;
+pub(crate) mod sandbox;
+mod sandboxes;
 pub(crate) mod secrets;
 mod starts;
 pub(crate) mod tools;

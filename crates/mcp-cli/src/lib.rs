@@ -41,6 +41,10 @@ use crate::{
 
 /// Runs the command with the arguments of this process. Both binaries, `mcp` and `mcph`, call it.
 pub fn main() -> ExitCode {
+    // Before everything else: this process may be the launcher of a sandbox, and must have one thread then.
+    if let Some(code) = mcp_sandbox::launcher::run() {
+        return code;
+    }
     // Do this first, while only inherited files are open. If the system refuses, servers have the same access to this
     // process as any other program of the user.
     let _ = mcp_transport::process::harden_host();

@@ -96,8 +96,7 @@ impl Launch {
     /// # Errors
     /// The system has no sandbox, the state folder cannot be created, or there are too many rules.
     pub fn prepare(rules: Rules) -> Result<Self, LaunchError> {
-        let launcher = env::current_exe().map_err(LaunchError::Launcher)?;
-        Self::prepare_with(launcher, rules)
+        Self::prepare_with(own_program().map_err(LaunchError::Launcher)?, rules)
     }
 
     /// As [`prepare`](Self::prepare), with the path of `mcp-sandbox-launcher`.
@@ -185,6 +184,24 @@ impl std::error::Error for LaunchError {
     }
 }
 
+/// The host's own program, also after an update has replaced its file. The new version refuses a plan of another form.
+fn own_program() -> io::Result<PathBuf> {
+    let program = env::current_exe()?;
+    existing(&program).ok_or_else(|| {
+        let problem = format!("{} does not exist any more", program.display());
+        io::Error::new(io::ErrorKind::NotFound, problem)
+    })
+}
+
+/// Linux appends a word to the path of a file that was removed or replaced.
+fn existing(program: &Path) -> Option<PathBuf> {
+    if program.exists() {
+        return Some(program.to_owned());
+    }
+    let replaced = PathBuf::from(program.to_str()?.strip_suffix(" (deleted)")?);
+    replaced.exists().then_some(replaced)
+}
+
 fn private_folder(path: &Path) -> io::Result<()> {
     let mut builder = fs::DirBuilder::new();
     builder.recursive(true);
@@ -234,6 +251,20 @@ mod tests {
         ] {
             assert!(Plan::from_text(wrong).is_err(), "{wrong}");
         }
+    }
+
+    #[test]
+    fn program_is_found_after_its_file_was_replaced() {
+        let folder = tempfile::tempdir().unwrap();
+        let program = folder.path().join("host");
+        let deleted = folder.path().join("host (deleted)");
+        assert_eq!(existing(&deleted), None);
+        fs::write(&program, "").unwrap();
+        assert_eq!(existing(&program), Some(program.clone()));
+        assert_eq!(existing(&deleted), Some(program));
+        // A file may be called so.
+        fs::write(&deleted, "").unwrap();
+        assert_eq!(existing(&deleted), Some(deleted));
     }
 
     #[test]

@@ -30,6 +30,8 @@ mod namespaces;
 #[cfg(target_os = "linux")]
 mod outer;
 #[cfg(target_os = "linux")]
+mod paths;
+#[cfg(target_os = "linux")]
 mod privileges;
 
 /// The exit code of a launcher that refused to start the server.

@@ -24,18 +24,40 @@ pub(crate) const SYSTEM: &[&str] = &[
 
 /// System files with secrets. Only root can read them, and a server may run as root.
 pub(crate) const SYSTEM_SECRETS: &[&str] = &[
+    "/etc/NetworkManager/system-connections",
+    "/etc/cloudflared",
+    "/etc/cni/net.d",
+    "/etc/credstore",
+    "/etc/credstore.encrypted",
+    "/etc/cryptsetup-keys.d",
+    "/etc/docker/certs.d",
+    "/etc/docker/key.json",
+    "/etc/exim4/passwd.client",
     "/etc/gshadow",
     "/etc/gshadow-",
+    "/etc/ipsec.d/private",
+    "/etc/ipsec.secrets",
     "/etc/krb5.keytab",
+    "/etc/kubernetes",
+    "/etc/letsencrypt",
     "/etc/machine-id.key",
+    "/etc/mysql/debian.cnf",
+    "/etc/netplan",
+    "/etc/openvpn",
+    "/etc/pki/tls/private",
+    "/etc/postfix/sasl_passwd",
+    "/etc/ppp/chap-secrets",
+    "/etc/ppp/pap-secrets",
+    "/etc/rancher",
+    "/etc/security/opasswd",
     "/etc/shadow",
     "/etc/shadow-",
-    "/etc/ssl/private",
     "/etc/ssh",
+    "/etc/ssl/private",
     "/etc/sudoers",
     "/etc/sudoers.d",
     "/etc/wireguard",
-    "/etc/NetworkManager/system-connections",
+    "/etc/wpa_supplicant",
 ];
 
 /// Below the home: runtimes, package managers and their programs. Readable.
@@ -45,12 +67,10 @@ pub(crate) const TOOLCHAINS: &[&str] = &[
     ".cargo/bin",
     ".conda",
     ".config/git/attributes",
-    ".config/git/config",
     ".config/git/ignore",
     ".deno",
     ".dotnet",
     ".fnm",
-    ".gitconfig",
     ".jenv",
     ".local/bin",
     ".local/lib",
@@ -81,10 +101,16 @@ pub(crate) const TOOLCHAINS: &[&str] = &[
     "miniforge3",
 ];
 
+/// Below the home: settings that are readable unless they hold credentials.
+pub(crate) const SETTINGS: &[&str] = &[".config/git/config", ".gitconfig"];
+
 /// Below the home: caches of package managers. Readable; what a server writes there stays its own.
 pub(crate) const CACHES: &[&str] = &[
     ".cache/deno",
-    ".cache/huggingface",
+    ".cache/huggingface/assets",
+    ".cache/huggingface/datasets",
+    ".cache/huggingface/hub",
+    ".cache/huggingface/xet",
     ".cache/ms-playwright",
     ".cache/node",
     ".cache/pip",
@@ -93,7 +119,8 @@ pub(crate) const CACHES: &[&str] = &[
     ".cache/pypoetry",
     ".cache/uv",
     ".cache/yarn",
-    ".local/share/uv",
+    ".local/share/uv/python",
+    ".local/share/uv/tools",
     ".npm",
 ];
 
@@ -120,6 +147,8 @@ pub(crate) const SECRETS: &[&str] = &[
     ".azure",
     ".bash_history",
     ".bitcoin",
+    ".cache/huggingface/stored_tokens",
+    ".cache/huggingface/token",
     ".cache/BraveSoftware",
     ".cache/chromium",
     ".cache/google-chrome",
@@ -168,6 +197,7 @@ pub(crate) const SECRETS: &[&str] = &[
     ".local/share/keyrings",
     ".local/share/kwalletd",
     ".local/share/mcp",
+    ".local/share/uv/credentials",
     ".local/state/mcp",
     ".mozilla",
     ".my.cnf",
@@ -249,3 +279,41 @@ pub(crate) const SESSION_VARIABLES: &[&str] = &[
     "XAUTHORITY",
     "XDG_RUNTIME_DIR",
 ];
+
+/// Whether settings of Git hold a credential: a header, a password, or a URL with one.
+pub(crate) fn holds_credentials(text: &str) -> bool {
+    const WORDS: &[&str] = &["extraheader", "passw", "secret", "smtppass", "token"];
+    let text = text.to_ascii_lowercase();
+    // A user alone is a name; `https://TOKEN@host` is a credential, and `ssh://git@host` is not.
+    let has_user = |rest: &str| {
+        let end = rest.find(|c: char| c == '/' || c == '"' || c.is_whitespace());
+        rest[..end.unwrap_or(rest.len())].rsplit_once('@').is_some_and(|(user, _)| user != "git")
+    };
+    WORDS.iter().any(|word| text.contains(word)) || text.split("://").skip(1).any(has_user)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn settings_with_credentials_are_told_from_others() {
+        for text in [
+            "[http \"https://a.test\"]\n\textraHeader = AUTHORIZATION: basic eA==\n",
+            "[url \"https://x-access-token:ghp_x@github.com/\"]\n\tinsteadOf = https://github.com/\n",
+            "[url \"https://ghp_x@github.com/\"]\n",
+            "[http]\n\tproxy = http://me:pw@proxy.test:8080\n",
+            "[github]\n\toauth-Token = x\n",
+            "[sendemail]\n\tsmtpPass = x\n",
+        ] {
+            assert!(holds_credentials(text), "{text}");
+        }
+        for text in [
+            "[user]\n\tname = A\n\temail = a@b.test\n",
+            "[url \"ssh://git@github.com/\"]\n\tinsteadOf = https://github.com/\n",
+            "[credential]\n\thelper = store\n# https://a.test/x@y\n",
+        ] {
+            assert!(!holds_credentials(text), "{text}");
+        }
+    }
+}

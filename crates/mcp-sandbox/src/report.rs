@@ -89,6 +89,8 @@ pub struct Report {
     pub applied: Vec<Measure>,
     /// Restrictions that the system does not support.
     pub missing: Vec<Missing>,
+    /// What the server cannot use although its profile grants it.
+    pub remarks: Vec<String>,
 }
 
 impl Report {
@@ -130,6 +132,7 @@ impl Report {
         json!({
             "applied": self.applied.iter().map(ToString::to_string).collect::<Vec<_>>(),
             "missing": missing.collect::<Vec<_>>(),
+            "remarks": self.remarks,
         })
     }
 
@@ -143,6 +146,7 @@ impl Report {
         let mut fields = Fields::new(value)?;
         let applied = fields.strings("applied")?;
         let missing = fields.strings("missing")?;
+        let remarks = fields.strings("remarks")?;
         fields.finish()?;
         let (pairs, []) = missing.as_chunks::<2>() else {
             return Err(ProfileError::new("missing", "has an entry without a reason"));
@@ -153,6 +157,7 @@ impl Report {
         Ok(Self {
             applied: applied.iter().map(measure).collect::<Result<_, _>>()?,
             missing: missing.collect::<Result<_, ProfileError>>()?,
+            remarks,
         })
     }
 }
@@ -181,6 +186,7 @@ mod tests {
             report.note(*measure, Ok(()));
             report.note(*measure, Err(format!("no {name}")));
         }
+        report.remarks.push("no hosts".into());
         assert_eq!(Report::from_json(&report.to_json()).unwrap(), report);
         assert_eq!(report.missing[0].to_string(), "files: no files");
     }

@@ -1,6 +1,7 @@
 //! From a profile to the rules for one server on this machine. Looks at the file system and changes nothing.
 
 mod grant;
+mod walk;
 
 use std::{
     collections::BTreeMap,
@@ -81,32 +82,40 @@ impl Profile {
         let home = canonical(&entry.home)?;
         let state = canonical(&entry.state)?;
         let mut grants = Grants::new(home.clone(), state.clone(), &entry.secrets);
+        let project = entry.project.as_deref().or(entry.cwd.as_deref());
+        let base = project.unwrap_or(&home).to_path_buf();
+        let absolute = |path: &str| absolute(path, entry, &home, &base);
+        // A repository may bring links, and a server may make them.
+        entry.project.iter().for_each(|project| grants.foreign(project));
+        self.write.iter().for_each(|path| grants.foreign(&absolute(path)));
         for path in places::SYSTEM {
             grants.system(Path::new(path));
         }
         for path in places::TOOLCHAINS {
             grants.own(&home.join(path), Access::Read);
         }
+        for path in places::SETTINGS {
+            grants.settings(&home.join(path));
+        }
         Self::grant_caches(entry, &home, &mut grants);
+        // First of all the project and the profile: what they grant may be reached by any link.
+        if let Some(project) = &entry.project {
+            grants.project(project, self.project_access());
+        }
+        for (paths, access) in [(&self.write, Access::Write), (&self.read, Access::Read)] {
+            for path in paths {
+                grants.profile(&absolute(path), access)?;
+            }
+        }
         grants.program(&entry.program);
-        let project = entry.project.as_deref().or(entry.cwd.as_deref());
-        let base = project.unwrap_or(&home).to_path_buf();
         for arg in &entry.args {
             grants.argument(arg, entry.cwd.as_deref().unwrap_or(&base));
         }
         for (name, value) in &entry.variables {
             grants.variable(name, value);
         }
-        if let Some(project) = &entry.project {
-            grants.project(project, self.project_access());
-        }
         if let Some(cwd) = &entry.cwd {
             grants.named(cwd, Access::Read, "the working directory");
-        }
-        for (paths, access) in [(&self.read, Access::Read), (&self.write, Access::Write)] {
-            for path in paths {
-                grants.profile(&absolute(path, &home, &base), access)?;
-            }
         }
         if grants.is_full() {
             return Err(ResolveError::new("the profile and the entry name too many paths"));
@@ -146,12 +155,14 @@ impl Profile {
     }
 }
 
-/// A path of a profile: absolute, below the home, or relative to the project.
-fn absolute(path: &str, home: &Path, base: &Path) -> PathBuf {
-    match path.strip_prefix('~') {
-        Some(rest) => home.join(rest.trim_start_matches('/')),
-        None => base.join(path),
+/// A path of a profile: absolute, below the home, or relative to the project. Where the home is a link, both of its
+/// paths name the same secrets.
+fn absolute(path: &str, entry: &Entry, home: &Path, base: &Path) -> PathBuf {
+    if let Some(rest) = path.strip_prefix('~') {
+        return home.join(rest.trim_start_matches('/'));
     }
+    let path = base.join(path);
+    path.strip_prefix(&entry.home).map_or_else(|_| path.clone(), |rest| home.join(rest))
 }
 
 /// The real path of a folder, of which the last components may not exist yet.

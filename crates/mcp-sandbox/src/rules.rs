@@ -65,6 +65,16 @@ impl Rules {
         }
     }
 
+    /// Whether a path was granted, by itself or as part of a folder, beyond the parts of the system.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn names(&self, path: &Path) -> bool {
+        let is_system = |granted: &Path| {
+            crate::places::SYSTEM.iter().any(|system| granted == Path::new(system))
+        };
+        let mut granted = self.readable().chain(self.writable());
+        granted.any(|granted| path.starts_with(granted) && !is_system(granted))
+    }
+
     /// Whether the server sees the user's home, read-only, and not a private one: its profile reads `~`.
     #[cfg(target_os = "linux")]
     pub(crate) fn shows_home(&self) -> bool {

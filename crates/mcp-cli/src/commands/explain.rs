@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 use super::{flag, import::TOOLS, server_arg, text};
 use crate::{
     exit::{Done, Exit, Problem},
-    host::{app::App, tools},
+    host::{app::App, sandbox::Shown, tools},
     terminal::{
         out::brief,
         paint::{Line, Paint},
@@ -93,6 +93,11 @@ pub(super) async fn run(app: &App, matches: &ArgMatches) -> Done {
     let profile = bridge.profile(name).filter(|_| is_asked);
     let withheld = app.config.resolution.get(name).filter(|_| down.is_some());
     let withheld = withheld.map(withheld_from).unwrap_or_default();
+    let sandbox = app.config.resolution.get(name).and_then(|candidate| {
+        let mut config = candidate.entry.config.clone();
+        config.trust = candidate.is_trusted();
+        Shown::new(&app.config, &config)
+    });
     if app.out.json {
         let one = |tool: &Quarantined| json!({"tool": tool.tool, "reason": tool.reason});
         let quarantined: Vec<Value> = quarantined.iter().map(one).collect();
@@ -106,6 +111,7 @@ pub(super) async fn run(app: &App, matches: &ArgMatches) -> Done {
             "evidence": live.as_ref().map(|live| live.evidence.clone()),
             "nextStep": next,
             "notPassed": withheld,
+            "sandbox": sandbox.as_ref().map(Shown::json),
             "quarantined": quarantined,
             "customTools": in_words(&custom),
             "server": profile.as_ref().map(described),
@@ -129,6 +135,13 @@ pub(super) async fn run(app: &App, matches: &ArgMatches) -> Done {
             if let Some(next) = next.filter(|_| word != "connected") {
                 titled("next:", &next)?;
             }
+        }
+        let mut lines = sandbox.iter().flat_map(Shown::lines);
+        if let Some(first) = lines.next() {
+            app.out.line(Paint::Bold.of("sandbox:").then(format!(" {first}")))?;
+        }
+        for line in lines {
+            app.out.line(format!("  {}", brief(&line, 400)))?;
         }
         for line in profile.iter().flat_map(|profile| profile_lines(&bridge, name, profile)) {
             app.out.line(line)?;

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::flag;
 use crate::{
     exit::{Done, Exit, Problem},
-    host::{app::App, config::NO_SERVERS, tools},
+    host::{app::App, config::NO_SERVERS, sandbox::Shown, tools},
     terminal::{
         out::brief,
         paint::Paint,
@@ -47,6 +47,8 @@ struct Row<'a> {
     /// The current failure, or a remembered one of the last minutes.
     problem: Option<String>,
     failure: Option<String>,
+    /// `None` for servers that are not local programs.
+    sandbox: Option<Shown>,
 }
 
 pub(super) async fn run(app: &App, matches: &ArgMatches) -> Done {
@@ -88,7 +90,10 @@ pub(super) async fn run(app: &App, matches: &ArgMatches) -> Done {
             let failure = failure.map(str::to_owned);
             let problem = status.as_ref().and_then(|status| server_state::reason(&bridge, status));
             let latency = took.get(name).copied();
-            Row { candidate, status, latency, tools, problem, failure }
+            let mut config = candidate.entry.config.clone();
+            config.trust = candidate.is_trusted();
+            let sandbox = Shown::new(&app.config, &config);
+            Row { candidate, status, latency, tools, problem, failure, sandbox }
         })
         .collect();
     if app.out.json {
@@ -130,11 +135,11 @@ fn print(app: &App, rows: &[Row<'_>]) -> Result<(), Problem> {
         app.out.remark(NO_SERVERS);
         return Ok(());
     }
-    let head = ["SERVER", "STATE", "TRANSPORT", "SCOPE", "TOOLS", "LATENCY", "PROBLEM"];
+    let head = ["SERVER", "STATE", "TRANSPORT", "SCOPE", "PROFILE", "TOOLS", "LATENCY", "PROBLEM"];
     // On a terminal, problems are printed below the table, where they are not truncated.
     let is_terminal = std::io::stdout().is_terminal();
     let has_column = !is_terminal && rows.iter().any(|row| row.problem().is_some());
-    let mut table = Table::new(if has_column { &head[..] } else { &head[..6] });
+    let mut table = Table::new(if has_column { &head[..] } else { &head[..7] });
     for row in rows {
         let config = &row.candidate.entry.config;
         let (state, paint) = row.state();
@@ -145,6 +150,7 @@ fn print(app: &App, rows: &[Row<'_>]) -> Result<(), Problem> {
             (state.to_owned(), paint),
             plain(config.transport.kind()),
             plain(row.candidate.scope.as_str()),
+            plain(row.sandbox.as_ref().map_or("–".into(), Shown::word)),
             plain(count),
             plain(latency),
         ];
@@ -179,6 +185,7 @@ fn print_json(app: &App, rows: &[Row<'_>]) -> Result<(), Problem> {
                 "scope": row.candidate.scope.as_str(),
                 "file": row.candidate.entry.place.to_string(),
                 "trusted": row.candidate.is_trusted(),
+                "sandbox": row.sandbox.as_ref().map(Shown::json),
                 "tools": row.tools,
                 "latencyMs": row.latency(),
                 "problem": row.problem(),

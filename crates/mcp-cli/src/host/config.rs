@@ -6,7 +6,10 @@ use std::{
     sync::{Arc, PoisonError, RwLock},
 };
 
-use mcp_bridge::trust::{ToolApprovals, ToolApprovalsError};
+use mcp_bridge::{
+    connect::Sandboxes,
+    trust::{ToolApprovals, ToolApprovalsError},
+};
 use mcp_config::{
     ConfigFile, Diagnostic, Dialect, Environment, Expanded, Layers, ReadOptions, Resolution, Scope,
     ServerConfig,
@@ -25,6 +28,7 @@ use crate::{
     host::{
         adhoc, own_gateway,
         places::{self, Places},
+        sandboxes,
     },
     terminal::out::Out,
 };
@@ -41,6 +45,8 @@ pub(crate) struct Config {
     pub(crate) migrated: Option<PathBuf>,
     /// The servers that may be connected. A gateway replaces it on reload.
     pub(crate) admissions: Arc<RwLock<Admissions>>,
+    /// The sandboxes of local servers, and how each was started.
+    pub(crate) sandboxes: Sandboxes,
     /// Files given with `--config`, which replace all others.
     only: Vec<PathBuf>,
     /// The server given with `--server`, which replaces all others.
@@ -57,13 +63,26 @@ impl Config {
         let layers = layers(&environment, &project, &places, &only, spec.as_deref());
         let resolution = resolve(&layers);
         let admissions = Arc::new(RwLock::new(Admissions::new(&layers, &resolution)));
-        Self { environment, project, places, layers, resolution, migrated, admissions, only, spec }
+        let sandboxes = sandboxes::of(&environment, &project, &places, &resolution);
+        Self {
+            environment,
+            project,
+            places,
+            layers,
+            resolution,
+            migrated,
+            admissions,
+            sandboxes,
+            only,
+            spec,
+        }
     }
 
     /// Admits the servers of another resolution, and no others.
     pub(crate) fn admit(&self, resolution: &Resolution) {
         let admissions = Admissions::new(&self.layers, resolution);
         *self.admissions.write().unwrap_or_else(PoisonError::into_inner) = admissions;
+        self.sandboxes.set_minimum(resolution.host.sandbox_minimum.unwrap_or_default());
     }
 
     /// Returns a check whether an entry comes from the project's file. Unknown entries count as such.

@@ -57,4 +57,5 @@ pub(super) fn connector(
         .inputs(secrets.clone())
         .admitting(config.admissions.clone())
         .identify(Arc::new(logins.clone()))
+        .sandboxes(config.sandboxes.clone())
 }

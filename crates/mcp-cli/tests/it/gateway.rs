@@ -66,6 +66,8 @@ fn catalogue_is_listed_without_starting_a_server() {
     let program = format!("echo x >> {}/starts; exec {MCP} demo --stdio", machine.home().display());
     let added = machine.run(["add", "-s", "user", "demo", "--", "sh", "-c", &program]);
     assert_eq!(added.code, 0, "{}", added.stderr);
+    // It writes into the home, which a sandbox would replace.
+    assert_eq!(machine.run(["trust", "demo"]).code, 0);
     let list = |gateway: &mut Gateway| {
         let mut count = |method: &str, key: &str| {
             gateway.ask(method, &json!({}))["result"][key].as_array().map(Vec::len)

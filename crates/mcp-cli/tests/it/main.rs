@@ -44,6 +44,8 @@ mod manage;
 mod output;
 #[cfg(target_os = "linux")]
 mod results;
+#[cfg(target_os = "linux")]
+mod sandbox;
 #[cfg(unix)]
 mod scores;
 #[cfg(unix)]

@@ -48,10 +48,10 @@ fn stored_secret_reaches_the_server_and_no_file() {
     assert_eq!(machine.run(["secret", "list"]).stdout, "docs\n");
     assert_eq!(machine.run(["connect", "keyed"]).code, 0);
     // The program sees the value.
-    let show = "printf '%s' \"$KEY\" > \"$HOME/seen\"; exec cat";
+    let show = "printf '%s' \"$KEY\" > seen; exec cat";
     machine.run(["add", "-s", "user", "-e", "KEY=${secret:docs}", "shows", "--", "sh", "-c", show]);
     machine.run(["connect", "shows", "--timeout", "2"]);
-    assert_eq!(machine.read("seen"), "hunter22-hunter22");
+    assert_eq!(machine.read("project/seen"), "hunter22-hunter22");
     assert!(!machine.read(".config/mcp/mcp.json").contains("hunter22"));
     assert_eq!(machine.run(["secret", "remove", "docs"]).code, 0);
     assert_eq!(machine.run(["secret", "remove", "docs"]).code, 4);
@@ -79,14 +79,14 @@ fn bad_file_beside_a_good_one_is_reported() {
 #[test]
 fn variables_are_passed_on_by_name() {
     let machine = Machine::new();
-    let show = "printf '%s/%s' \"$MINE\" \"$OTHER\" > \"$HOME/seen\"; exec cat";
+    let show = "printf '%s/%s' \"$MINE\" \"$OTHER\" > seen; exec cat";
     let added =
         machine.run(["add", "-s", "user", "--env-pass", "MINE", "shows", "--", "sh", "-c", show]);
     assert_eq!(added.code, 0, "{}", added.stderr);
     let mut command = machine.command(["connect", "shows", "--timeout", "2"]);
     command.env("MINE", "passed").env("OTHER", "kept");
     machine.finish(command, "");
-    assert_eq!(machine.read("seen"), "passed/");
+    assert_eq!(machine.read("project/seen"), "passed/");
     let remote = machine.run(["add", "--env-pass", "MINE", "x", "https://example.invalid/mcp"]);
     assert_eq!(remote.code, 2);
 }

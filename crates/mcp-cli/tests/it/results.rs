@@ -56,7 +56,7 @@ fn long_result_is_folded_on_a_terminal_and_stored_in_a_file() {
 #[test]
 fn failed_server_is_not_started_again_by_lists_and_searches() {
     let machine = Machine::with_demo();
-    let starts = machine.home().join("starts");
+    let starts = machine.project().join("starts");
     let script = format!("echo start >> {}; echo 'error: no key' >&2; exit 1", starts.display());
     machine.run(["add", "-s", "user", "broken", "--", "sh", "-c", &script]);
     assert_eq!(machine.run(["search", "weekday"]).code, 0);

@@ -164,7 +164,7 @@ fn added_secrets_are_stored_and_not_printed() {
 #[test]
 fn project_starts_nothing_before_approval() {
     let machine = Machine::new();
-    let touch = |name: &str| format!("touch ../{name}");
+    let touch = |name: &str| format!("touch {name}");
     let project = json!({ "mcpServers": {
         "program": { "command": "sh", "args": ["-c", touch("by-program")] },
         "helper": {
@@ -203,14 +203,14 @@ fn project_starts_nothing_before_approval() {
         }
         let ran = machine.run(&args);
         for name in ["by-program", "by-helper"] {
-            let started = machine.home().join(name).exists();
+            let started = machine.project().join(name).exists();
             assert!(!started, "`mcp {}` started it: {}{}", args.join(" "), ran.stdout, ran.stderr);
         }
     }
     machine.run(["approve", "program", "-y"]);
     machine.run(["logs", "program", "--timeout", "20"]);
-    assert!(machine.home().join("by-program").exists(), "an approved server is started");
-    assert!(!machine.home().join("by-helper").exists());
+    assert!(machine.project().join("by-program").exists(), "an approved server is started");
+    assert!(!machine.project().join("by-helper").exists());
 }
 
 #[cfg(unix)]

@@ -106,13 +106,18 @@ pub(super) struct Sockets {
 
 /// Restricts this process and everything it starts.
 pub(super) fn restrict(sockets: Sockets) -> Result<(), String> {
-    for program in programs(sockets)? {
+    restrict_with(sockets, libc::EPERM)
+}
+
+fn restrict_with(sockets: Sockets, errno: i32) -> Result<(), String> {
+    for program in programs(sockets, errno)? {
         apply_filter(&program).map_err(|error| format!("seccomp: {error}"))?;
     }
     Ok(())
 }
 
-fn programs(sockets: Sockets) -> Result<[BpfProgram; 2], String> {
+/// The filters, with the error of a refused call.
+fn programs(sockets: Sockets, errno: i32) -> Result<[BpfProgram; 2], String> {
     let failed = |error: seccompiler::BackendError| format!("seccomp: {error}");
     let arch = TargetArch::try_from(std::env::consts::ARCH).map_err(failed)?;
     let build =
@@ -124,7 +129,7 @@ fn programs(sockets: Sockets) -> Result<[BpfProgram; 2], String> {
         };
     // The flags of `clone3` are behind a pointer, out of reach for a filter. C libraries use `clone` if it is missing.
     let missing = numbers(&[libc::SYS_clone3]).map(|call| (call, Vec::new())).collect();
-    Ok([build(rules(sockets).map_err(failed)?, libc::EPERM)?, build(missing, libc::ENOSYS)?])
+    Ok([build(rules(sockets).map_err(failed)?, errno)?, build(missing, libc::ENOSYS)?])
 }
 
 fn rules(sockets: Sockets) -> Result<BTreeMap<i64, Vec<SeccompRule>>, seccompiler::BackendError> {

@@ -1,15 +1,13 @@
 //! Access to files, by Landlock.
 
-use std::{
-    os::fd::AsFd as _,
-    path::{Path, PathBuf},
-};
+use std::{os::fd::AsFd, path::Path};
 
 use landlock::{
     ABI, Access as _, AccessFs, BitFlags, LandlockStatus, PathBeneath, PathFd, RestrictionStatus,
     Ruleset, RulesetAttr as _, RulesetCreated, RulesetCreatedAttr as _, RulesetStatus, Scope,
 };
 
+use super::paths;
 use crate::rules::Rules;
 
 /// The newest version of Landlock that the rules are written for.
@@ -58,11 +56,11 @@ fn build(rules: &Rules, view: View) -> Result<RestrictionStatus, landlock::Rules
     let reading = AccessFs::from_read(NEWEST);
     let device_nodes = AccessFs::MakeBlock | AccessFs::MakeChar | AccessFs::IoctlDev;
     let writing = AccessFs::from_all(NEWEST) & !device_nodes;
-    for path in rules.read.iter().map(PathBuf::as_path) {
-        ruleset = allow(ruleset, path, reading)?;
+    for path in &rules.read {
+        ruleset = allow_granted(ruleset, path, rules, reading)?;
     }
     for path in &rules.write {
-        ruleset = allow(ruleset, path, writing)?;
+        ruleset = allow_granted(ruleset, path, rules, writing)?;
     }
     for path in DEVICES {
         ruleset = allow(ruleset, Path::new(path), AccessFs::ReadFile | AccessFs::WriteFile)?;
@@ -89,7 +87,8 @@ fn build(rules: &Rules, view: View) -> Result<RestrictionStatus, landlock::Rules
         }
     }
     for path in &rules.caches {
-        ruleset = allow(ruleset, path, if view.is_private { writing } else { reading })?;
+        let access = if view.is_private { writing } else { reading };
+        ruleset = allow_granted(ruleset, path, rules, access)?;
     }
     ruleset.restrict_self()
 }
@@ -102,13 +101,39 @@ fn allow_dir_only(
     allow(ruleset, path, AccessFs::ReadDir.into())
 }
 
+/// Adds a rule for a path of the rules. They hold real paths: a link was put there since, and grants nothing.
+fn allow_granted(
+    ruleset: RulesetCreated,
+    path: &Path,
+    rules: &Rules,
+    access: BitFlags<AccessFs>,
+) -> Result<RulesetCreated, landlock::RulesetError> {
+    if !rules.names(path) {
+        return allow(ruleset, path, access);
+    }
+    match paths::open(path) {
+        Ok(fd) => allow_opened(ruleset, fd, access),
+        Err(_) => Ok(ruleset),
+    }
+}
+
 /// Adds a rule for a path, if it exists. A missing path needs none: it is refused.
 fn allow(
     ruleset: RulesetCreated,
     path: &Path,
     access: BitFlags<AccessFs>,
 ) -> Result<RulesetCreated, landlock::RulesetError> {
-    let Ok(fd) = PathFd::new(path) else { return Ok(ruleset) };
+    match PathFd::new(path) {
+        Ok(fd) => allow_opened(ruleset, fd, access),
+        Err(_) => Ok(ruleset),
+    }
+}
+
+fn allow_opened(
+    ruleset: RulesetCreated,
+    fd: impl AsFd,
+    access: BitFlags<AccessFs>,
+) -> Result<RulesetCreated, landlock::RulesetError> {
     let is_folder = nix::sys::stat::fstat(fd.as_fd())
         .is_ok_and(|stat| stat.st_mode & libc::S_IFMT == libc::S_IFDIR);
     let access = if is_folder { access } else { access & AccessFs::from_file(NEWEST) };

@@ -14,6 +14,7 @@ use nix::{
     sys::{
         prctl,
         signal::Signal,
+        stat::{Mode, umask},
         wait::{WaitStatus, waitpid},
     },
 };
@@ -42,6 +43,8 @@ const PROXY_VARIABLES: &[&str] =
 pub(super) fn run(mut args: impl Iterator<Item = OsString>) -> Result<u8, String> {
     // First of all: the outer process may be killed at any time.
     prctl::set_pdeathsig(Signal::SIGKILL).map_err(|error| error.desc().to_owned())?;
+    // What the launcher creates is for this user alone. The server gets the mask of the host.
+    let mask = umask(Mode::from_bits_truncate(0o077));
     let mut text = || args.next()?.into_string().ok();
     let plan = text().ok_or("the plan is missing")?;
     let report = text().ok_or("the report is missing")?;
@@ -51,17 +54,20 @@ pub(super) fn run(mut args: impl Iterator<Item = OsString>) -> Result<u8, String
     let report: Value = serde_json::from_str(&report).map_err(|error| error.to_string())?;
     let mut report = Report::from_json(&report).map_err(|error| error.to_string())?;
     // Opened before its folder becomes invisible.
-    let mut file =
-        File::create_new(&file).map_err(|error| format!("{}: {error}", file.display()))?;
+    let file = File::create_new(&file);
 
     let (is_private, _lock) = restrict(&rules, is_init, &mut report)?;
     if let Some(missing) = report.missing.first().filter(|_| rules.required) {
         return Err(format!("its profile is required, and this system lacks {missing}"));
     }
     let text = format!("{}\n", report.to_json());
-    file.write_all(text.as_bytes()).map_err(|error| format!("the report: {error}"))?;
-    drop(file);
+    let written = file.and_then(|mut file| file.write_all(text.as_bytes()));
+    // On a full disk a complete sandbox starts all the same. One that lacks something must say so.
+    if let (Err(error), Some(missing)) = (written, report.missing.first()) {
+        return Err(format!("the report cannot be written: {error}; this system lacks {missing}"));
+    }
 
+    umask(mask);
     let mut command = command(&program, &rules, is_private);
     let child = command.args(args).spawn();
     let child = child.map_err(|error| format!("{}: {error}", Path::new(&program).display()))?;
@@ -82,38 +88,53 @@ fn restrict(
     let mut sockets = Sockets::default();
     let mut lock = None;
     let mut view = View { is_private: false, has_terminals: false };
-    match namespaces::mounts().and_then(|()| mounts::build(rules, is_init)) {
-        Ok(built) => {
+    match namespaces::mounts().and_then(|()| mounts::separate()) {
+        Ok(()) => {
+            // A failure from here on may be the server's doing: fewer mounts must not be what it gains.
+            let built = mounts::build(rules, is_init).map_err(|problem| {
+                let state = rules.state.display();
+                format!("{problem} (if the server changed its private home, remove `{state}`)")
+            })?;
             view = View { is_private: true, has_terminals: built.has_terminals };
             lock = built.lock;
             report.note(Measure::Mounts, Ok(()));
             for problem in built.partly {
                 report.note(Measure::Mounts, Err(problem));
             }
+            report.remarks.extend(built.remarks);
         }
         Err(problem) => {
             check_without_mounts(rules, &problem)?;
             // Landlock does not judge connections to sockets: without mounts all of them could be reached.
             sockets.refuse_unix = true;
-            report.note(Measure::Mounts, Err(problem));
+            let exposed = rules
+                .protect
+                .first()
+                .map(|path| format!("; `{}` and the like can be changed", path.display()));
+            report.note(Measure::Mounts, Err(problem + &exposed.unwrap_or_default()));
         }
     }
     if let Network::Hosts(hosts) = &rules.network {
         let separate = namespaces::network();
         sockets.refuse_internet = separate.is_err();
-        if separate.is_err() || hosts.is_empty() {
-            // Refusing internet sockets leaves less than a namespace would, so it counts as applied.
-            report.note(Measure::Network, Ok(()));
-        }
+        // Refusing internet sockets leaves less than a namespace would, so it counts as applied.
+        report.note(Measure::Network, Ok(()));
         if !hosts.is_empty() {
-            let reason = "the hosts of the profile cannot be reached yet: there is no proxy";
-            report.note(Measure::Network, Err(reason.into()));
+            report
+                .remarks
+                .push("the hosts of the profile cannot be reached yet: there is no proxy".into());
         }
-    }
-    if is_init {
-        limits::bound_processes(&rules.limits);
     }
     report.note(Measure::Limits, limits::apply(&rules.limits));
+    let bounded = if is_init {
+        limits::bound_processes(&rules.limits)
+    } else {
+        Err("processes of root are limited only in a process namespace".into())
+    };
+    // The limit on processes of a user does not apply to root.
+    if nix::unistd::geteuid().is_root() && bounded.is_err() {
+        report.note(Measure::Limits, bounded);
+    }
     enter(rules);
     privileges::drop_all()?;
     report.note(Measure::Privileges, Ok(()));

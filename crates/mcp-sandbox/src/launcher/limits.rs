@@ -30,11 +30,16 @@ pub(super) fn apply(limits: &Limits) -> Result<(), String> {
 
 /// Bounds processes and threads of this process namespace together. The limit on processes of a user does not apply to
 /// root, and this one needs root.
-pub(super) fn bound_processes(limits: &Limits) {
-    if has_namespaced_pid_max() {
-        let most = limits.processes.max(LOWEST_PID_MAX);
-        let _ = fs::write("/proc/sys/kernel/pid_max", most.to_string());
+///
+/// # Errors
+/// What is missing. For other users than root, `apply` has set a limit that holds.
+pub(super) fn bound_processes(limits: &Limits) -> Result<(), String> {
+    if !has_namespaced_pid_max() {
+        return Err("processes of root are limited only since Linux 6.14".into());
     }
+    let most = limits.processes.max(LOWEST_PID_MAX);
+    fs::write("/proc/sys/kernel/pid_max", most.to_string())
+        .map_err(|error| format!("processes of root are not limited: pid_max: {error}"))
 }
 
 /// Since Linux 6.14 each process namespace has a `pid_max`. Before, the file changes the whole system.

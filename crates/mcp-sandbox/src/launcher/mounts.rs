@@ -7,9 +7,10 @@ mod plan;
 
 use std::{
     fs::{self, File},
-    io,
-    os::fd::AsRawFd as _,
-    os::unix::fs::{OpenOptionsExt as _, symlink},
+    os::{
+        fd::{AsRawFd as _, OwnedFd},
+        unix::fs::OpenOptionsExt as _,
+    },
     path::{Path, PathBuf},
 };
 
@@ -19,6 +20,7 @@ use nix::{
 };
 
 use self::plan::{Kind, Step};
+use super::paths;
 use crate::rules::Rules;
 
 /// Names of overlays of a server's caches: one for each process of it that runs at the same time.
@@ -30,31 +32,38 @@ pub(super) struct Built {
     /// Held while the process lives: no other process uses the same overlay.
     pub(super) lock: Option<File>,
     pub(super) has_terminals: bool,
-    /// Parts that failed and are worth a remark.
+    /// Parts that are missing: the server has more than it should.
     pub(super) partly: Vec<String>,
+    /// Parts that the server cannot use: it has less.
+    pub(super) remarks: Vec<String>,
 }
 
-/// Builds the view in the mount namespace of this process.
+/// Keeps the mounts of this process from the system. The system may refuse it; nothing has changed then.
+pub(super) fn separate() -> Result<(), String> {
+    attach(None, Path::new("/"), None, MsFlags::MS_REC | MsFlags::MS_PRIVATE, None)
+}
+
+/// Builds the view in the mount namespace of this process. After an error it is incomplete: no server may see it.
 pub(super) fn build(rules: &Rules, has_processes: bool) -> Result<Built, String> {
     let mut built = Built::default();
-    let private = MsFlags::MS_REC | MsFlags::MS_PRIVATE;
-    attach(None, Path::new("/"), None, private, None)?;
     let caches = caches(rules, &mut built);
     let steps = plan::steps(rules, &caches);
+    let links = plan::links(rules);
     let opened: Vec<(Step, Option<File>)> = steps
         .into_iter()
         .map(|step| {
-            let file = step.source().map(open_path).transpose();
+            let file = step.source().map(|source| open_path(source, rules)).transpose();
             file.map(|file| (step, file))
         })
         .collect::<Result<_, _>>()?;
     for (step, file) in &opened {
         apply(step, file.as_ref())?;
     }
-    for (link, target) in &rules.links {
-        // A link that is outside of what was covered is there already.
-        let _ = link.parent().map(fs::create_dir_all);
-        let _ = symlink(target, link);
+    for (link, target) in links {
+        if let (Some(folder), Some(name)) = (link.parent(), link.file_name()) {
+            // In the private home the link may be there already, or something else of the server.
+            let _ = paths::folder(folder).and_then(|folder| paths::link(&folder, name, target));
+        }
     }
     if let Err(problem) = terminals() {
         built.partly.push(problem);
@@ -82,25 +91,37 @@ fn apply(step: &Step, file: Option<&File>) -> Result<(), String> {
         }
         (Kind::Hidden, _) => hide(path),
         (Kind::Bind { is_read_only, .. }, Some(file)) => {
-            place_for(path, file)?;
-            bind(&format!("/proc/self/fd/{}", file.as_raw_fd()), path)?;
+            let place = place_for(path, file)?;
+            let [source, target] = [file.as_raw_fd(), place.as_raw_fd()].map(own_descriptor);
+            attach(Some(&source), &target, None, MsFlags::MS_BIND | MsFlags::MS_REC, None)
+                .map_err(|problem| format!("{}: {problem}", path.display()))?;
             if *is_read_only { read_only(path) } else { Ok(()) }
         }
         (Kind::Bind { .. }, None) => Ok(()),
     }
 }
 
-/// Creates what a mount needs at its place, if something above was covered.
-fn place_for(path: &Path, source: &File) -> Result<(), String> {
-    if path.symlink_metadata().is_ok() {
-        return Ok(());
+/// Opens the place of a mount, and creates it if something above was covered.
+fn place_for(path: &Path, source: &File) -> Result<OwnedFd, String> {
+    let failed = |error: std::io::Error| format!("{}: {error}", path.display());
+    match paths::open(path) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+        opened => return opened.map_err(failed),
     }
-    let failed = |error: io::Error| format!("{}: {error}", path.display());
     if source.metadata().map_err(failed)?.is_dir() {
-        return fs::create_dir_all(path).map_err(failed);
+        return paths::folder(path).map_err(failed);
     }
-    path.parent().map_or(Ok(()), fs::create_dir_all).map_err(failed)?;
-    File::create_new(path).map(drop).map_err(failed)
+    let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else {
+        return Err(format!("{}: is not a file", path.display()));
+    };
+    paths::folder(folder)
+        .and_then(|folder| paths::file(&folder, name))
+        .and_then(|()| paths::open(path))
+        .map_err(failed)
+}
+
+fn own_descriptor(number: i32) -> String {
+    format!("/proc/self/fd/{number}")
 }
 
 fn bind(source: &str, path: &Path) -> Result<(), String> {
@@ -110,7 +131,11 @@ fn bind(source: &str, path: &Path) -> Result<(), String> {
 /// Makes a mount and all mounts below it read-only.
 fn read_only(path: &Path) -> Result<(), String> {
     let table = fs::read_to_string("/proc/self/mountinfo").map_err(|error| error.to_string())?;
-    for place in plan::mounts_at_or_below(&table, path) {
+    let places = plan::mounts_at_or_below(&table, path);
+    if places.first().is_none_or(|place| place != path) {
+        return Err(format!("{}: is not where it was mounted", path.display()));
+    }
+    for place in places {
         let flags =
             MsFlags::MS_BIND | MsFlags::MS_REMOUNT | MsFlags::MS_RDONLY | locked_flags(&place);
         attach(None, &place, None, flags, None)?;
@@ -163,7 +188,7 @@ fn caches(rules: &Rules, built: &mut Built) -> Vec<(PathBuf, PathBuf)> {
     let Some((folder, lock)) =
         slots.into_iter().find_map(|folder| Some((folder.clone(), lock(&folder)?)))
     else {
-        built.partly.push(
+        built.remarks.push(
             "this server runs too often at the same time: it cannot write package caches".into(),
         );
         return Vec::new();
@@ -173,7 +198,8 @@ fn caches(rules: &Rules, built: &mut Built) -> Vec<(PathBuf, PathBuf)> {
     for (number, cache) in rules.caches.iter().enumerate() {
         match overlay(cache, &folder, number) {
             Ok(merged) => ready.push((cache.clone(), merged)),
-            Err(problem) => built.partly.push(problem),
+            // The cache is read-only then.
+            Err(problem) => built.remarks.push(problem),
         }
     }
     ready
@@ -211,10 +237,15 @@ fn overlay(cache: &Path, folder: &Path, number: usize) -> Result<PathBuf, String
     Ok(merged)
 }
 
-fn open_path(path: &Path) -> Result<File, String> {
+/// Opens what a mount shows. What the rules name is what the host found, and not a link that was put there since.
+fn open_path(path: &Path, rules: &Rules) -> Result<File, String> {
+    let failed = |error| format!("{}: {error}", path.display());
+    if rules.names(path) {
+        return paths::open(path).map(File::from).map_err(failed);
+    }
     let mut options = File::options();
     options.read(true).custom_flags(libc::O_PATH | libc::O_CLOEXEC);
-    options.open(path).map_err(|error| format!("{}: {error}", path.display()))
+    options.open(path).map_err(failed)
 }
 
 fn is_folder(path: &Path) -> bool {
@@ -223,11 +254,12 @@ fn is_folder(path: &Path) -> bool {
 
 fn attach(
     source: Option<&str>,
-    target: &Path,
+    target: impl AsRef<Path>,
     kind: Option<&str>,
     flags: MsFlags,
     options: Option<&str>,
 ) -> Result<(), String> {
+    let target = target.as_ref();
     mount(source, target, kind, flags, options).map_err(|error| {
         let kind = kind.unwrap_or("bind");
         format!("mounting {kind} on {}: {}", target.display(), error.desc())

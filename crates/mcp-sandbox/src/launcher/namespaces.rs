@@ -4,13 +4,16 @@ use std::fs;
 
 use nix::{
     sched::{CloneFlags, unshare},
-    sys::socket::{
-        AddressFamily, MsgFlags, NetlinkAddr, SockFlag, SockProtocol, SockType, recv, sendto,
-        socket,
-    },
     unistd::{getegid, geteuid},
 };
-use rustix::thread::{CapabilitySet, configure_capability_in_ambient_set};
+use rustix::{
+    io,
+    net::{
+        AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, netlink::SocketAddrNetlink,
+        recv, sendto, socket_with,
+    },
+    thread::{CapabilitySet, configure_capability_in_ambient_set},
+};
 
 use super::privileges;
 
@@ -60,16 +63,12 @@ pub(super) fn network() -> Result<(), String> {
 }
 
 /// Sends `RTM_NEWLINK` for interface 1, which is loopback in every namespace, with the flag `IFF_UP`.
-fn start_loopback() -> nix::Result<()> {
+fn start_loopback() -> io::Result<()> {
     const LENGTH: u32 = 32;
     const NEW_LINK: u16 = 16;
     const REQUEST_WITH_ACK: u16 = 1 | 4;
-    let socket = socket(
-        AddressFamily::Netlink,
-        SockType::Raw,
-        SockFlag::SOCK_CLOEXEC,
-        SockProtocol::NetlinkRoute,
-    )?;
+    // Without a protocol: `NETLINK_ROUTE` is 0.
+    let socket = socket_with(AddressFamily::NETLINK, SocketType::RAW, SocketFlags::CLOEXEC, None)?;
     let mut message = Vec::with_capacity(LENGTH as usize);
     // struct nlmsghdr: length, type, flags, sequence, port.
     message.extend(LENGTH.to_ne_bytes());
@@ -82,8 +81,7 @@ fn start_loopback() -> nix::Result<()> {
     message.extend(1_i32.to_ne_bytes());
     message.extend(1_u32.to_ne_bytes());
     message.extend(1_u32.to_ne_bytes());
-    let fd = std::os::fd::AsRawFd::as_raw_fd(&socket);
-    sendto(fd, &message, &NetlinkAddr::new(0, 0), MsgFlags::empty())?;
+    sendto(&socket, &message, SendFlags::empty(), &SocketAddrNetlink::new(0, 0))?;
     let mut answer = [0; 128];
-    recv(fd, &mut answer, MsgFlags::empty()).map(drop)
+    recv(&socket, &mut answer, RecvFlags::empty()).map(drop)
 }

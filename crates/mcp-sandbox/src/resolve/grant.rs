@@ -2,10 +2,12 @@
 
 use std::{
     ffi::OsStr,
+    fs::File,
+    io::Read as _,
     path::{Path, PathBuf},
 };
 
-use super::ResolveError;
+use super::{ResolveError, walk::walk};
 use crate::{
     fields::MAX_ENTRIES,
     places::{self, PERSONAL, PROJECT_PROTECTED, SHARED, SPECIAL, SYSTEM, SYSTEM_SECRETS},
@@ -25,6 +27,8 @@ pub(super) struct Grants {
     home: PathBuf,
     /// Hidden even before it exists: the first launch creates it.
     state: PathBuf,
+    /// Where the server, or a repository, may have put links: real paths.
+    foreign: Vec<PathBuf>,
     secrets: Vec<PathBuf>,
     pub(super) read: Vec<PathBuf>,
     pub(super) write: Vec<PathBuf>,
@@ -50,6 +54,7 @@ impl Grants {
         Self {
             home,
             state,
+            foreign: Vec::new(),
             secrets,
             read: Vec::new(),
             write: Vec::new(),
@@ -61,6 +66,14 @@ impl Grants {
         }
     }
 
+    /// Names a place whose links are not followed to anything more: the server may have put them there in an earlier
+    /// start. Called before any grant.
+    pub(super) fn foreign(&mut self, place: &Path) {
+        // A missing place holds no links. One that contains the home is not granted, and its links are the user's.
+        let real = walk(place).map(|walked| walked.real);
+        self.foreign.extend(real.filter(|real| !self.is_broad(real)));
+    }
+
     pub(super) fn system(&mut self, path: &Path) {
         if path.exists() {
             self.add(path, Access::Read);
@@ -70,14 +83,24 @@ impl Grants {
     /// Grants a folder that belongs to the user's tools, if it exists.
     pub(super) fn own(&mut self, path: &Path, access: Access) {
         if let Some(real) =
-            self.real(path).filter(|real| !self.is_broad(real) && !self.is_secret(real))
+            self.real(path, access).filter(|real| !self.is_broad(real) && !self.is_secret(real))
         {
             self.add(&real, access);
         }
     }
 
+    /// Grants a file of settings, unless it holds credentials.
+    pub(super) fn settings(&mut self, path: &Path) {
+        let Some(text) = read_settings(path) else { return };
+        if places::holds_credentials(&text) {
+            self.notes.push(format!("`{}` is not granted: it holds credentials", path.display()));
+        } else {
+            self.own(path, Access::Read);
+        }
+    }
+
     pub(super) fn cache(&mut self, path: &Path) {
-        let real = path.is_absolute().then(|| self.real(path)).flatten();
+        let real = self.real(path, Access::Read);
         let Some(real) = real.filter(|real| real.is_dir()) else { return };
         if !self.is_broad(&real) && !self.is_secret(&real) && !is_below_any(&real, SYSTEM) {
             push(&mut self.caches, &real);
@@ -88,12 +111,15 @@ impl Grants {
     pub(super) fn program(&mut self, program: &Path) {
         let mut path = program.to_path_buf();
         for _ in 0..MAX_LINKS {
-            self.installation(&path);
-            let Ok(target) = path.read_link() else { return };
-            let folder = path.parent().unwrap_or(Path::new("/"));
-            let target = lexical(&folder.join(target));
-            self.link(&path, &target);
-            path = target;
+            let folder = path.parent().and_then(|folder| self.real(folder, Access::Read));
+            let (Some(folder), Some(name)) = (folder, path.file_name()) else { return };
+            let file = folder.join(name);
+            let Ok(target) = file.read_link() else { return self.installation(&file) };
+            if self.real(&file, Access::Read).is_none() {
+                return;
+            }
+            self.installation(&file);
+            path = folder.join(target);
         }
     }
 
@@ -131,7 +157,7 @@ impl Grants {
         if access == Access::None {
             return;
         }
-        let Some(real) = self.real(project) else {
+        let Some(real) = self.real(project, access) else {
             self.notes.push(format!("the project folder `{}` does not exist", project.display()));
             return;
         };
@@ -150,7 +176,7 @@ impl Grants {
 
     /// Grants something that the entry names, unless that is more than its author may have meant.
     pub(super) fn named(&mut self, path: &Path, access: Access, source: &str) {
-        let Some(real) = self.real(path) else { return };
+        let Some(real) = self.real(path, access) else { return };
         let is_plain = real.is_file() || real.is_dir();
         if self.is_broad(&real) || is_in(&real, SHARED) || is_below_any(&real, SPECIAL) || !is_plain
         {
@@ -164,25 +190,39 @@ impl Grants {
             ));
             return;
         }
-        if !is_below_any(&real, SYSTEM) {
+        if !self.is_granted(&real, access) {
             self.add(&real, access);
         }
     }
 
-    /// Grants a path of the profile. The user wrote it, so secrets are granted where they are named themselves.
+    /// Grants a path of the profile. The user wrote it, so secrets are granted where the text names them. A link to a
+    /// secret does not name it.
     pub(super) fn profile(&mut self, path: &Path, access: Access) -> Result<(), ResolveError> {
-        let Some(real) = self.real(path) else {
+        if walk(path).is_none() {
             self.notes.push(format!("`{}` of the profile does not exist", path.display()));
             return Ok(());
-        };
+        }
+        let Some(real) = self.real(path, access) else { return Ok(()) };
         if self.is_broad(&real) && (access == Access::Write || real != self.home) {
             return Err(ResolveError::new(format!(
                 "the profile grants `{}`, which contains the home folder; name the folders below it, or use `off`",
                 real.display()
             )));
         }
-        self.hide.retain(|hidden| !real.starts_with(hidden));
-        self.secrets.retain(|secret| !real.starts_with(secret));
+        let named = self.secrets.iter().filter(|secret| path.starts_with(secret));
+        let mut named: Vec<PathBuf> = named.cloned().collect();
+        named.extend(named.clone().iter().filter_map(|secret| secret.canonicalize().ok()));
+        self.hide.retain(|hidden| !named.contains(hidden));
+        self.secrets.retain(|secret| !named.contains(secret));
+        if self.is_secret(&real) {
+            self.notes.push(format!(
+                "`{}` of the profile is not granted: it leads to `{}`, which holds secrets; name that path itself if \
+                 the server needs it",
+                path.display(),
+                real.display()
+            ));
+            return Ok(());
+        }
         self.add(&real, access);
         Ok(())
     }
@@ -207,21 +247,18 @@ impl Grants {
         }
     }
 
-    /// Grants the folder that a program was installed into.
+    /// Grants the folder that a program, or a link to one, was installed into. The path of its folder is a real one.
     fn installation(&mut self, file: &Path) {
-        let Some(real) = file.parent().and_then(|folder| folder.canonicalize().ok()) else {
-            return;
-        };
-        let name = file.file_name().unwrap_or_default();
-        let file = real.join(name);
-        if is_below_any(&file, SYSTEM) || self.is_secret(&file) {
+        if self.is_granted(file, Access::Read) || self.is_secret(file) {
             return;
         }
-        let folder = self.package_of(&file).filter(|folder| !self.is_refused_folder(folder));
-        let folder = folder.or_else(|| Some(real).filter(|real| !self.is_refused_folder(real)));
+        let Some(real) = file.parent() else { return };
+        let folder = self.package_of(file).filter(|folder| !self.is_refused_folder(folder));
+        let folder = folder
+            .or_else(|| Some(real.to_path_buf()).filter(|real| !self.is_refused_folder(real)));
         match folder {
             Some(folder) => self.add(&folder, Access::Read),
-            None if file.exists() => self.add(&file, Access::Read),
+            None if file.exists() => self.add(file, Access::Read),
             None => {}
         }
     }
@@ -233,7 +270,8 @@ impl Grants {
             return Some(outermost.to_path_buf());
         }
         let folder = file.parent()?;
-        if matches!(folder.file_name()?.to_str()?, "bin" | "sbin" | ".bin") {
+        // `shims` is a folder of version managers, whose scripts look for the version beside it.
+        if matches!(folder.file_name()?.to_str()?, "bin" | "sbin" | ".bin" | "shims") {
             return folder.parent().map(Path::to_path_buf);
         }
         let candidates =
@@ -263,28 +301,59 @@ impl Grants {
         self.secrets.iter().any(|secret| path.starts_with(secret))
     }
 
-    /// The real path. Remembers the link if the path is one.
-    fn real(&mut self, path: &Path) -> Option<PathBuf> {
-        let real = path.canonicalize().ok()?;
-        real.to_str()?;
-        if real != path {
-            self.link(path, &real);
-        }
-        Some(real)
+    /// Whether the server gets this access already.
+    fn is_granted(&self, real: &Path, access: Access) -> bool {
+        let is_below = |list: &[PathBuf]| list.iter().any(|granted| real.starts_with(granted));
+        let is_read =
+            || is_below(&self.read) || is_below(&self.caches) || is_below_any(real, SYSTEM);
+        !self.is_secret(real) && (is_below(&self.write) || access == Access::Read && is_read())
     }
 
-    fn link(&mut self, link: &Path, target: &Path) {
+    /// The real path of something that exists, for this access. Remembers the links on the way. `None` also if one of
+    /// them may have been put there by the server, and leads to something that it does not have anyway.
+    fn real(&mut self, path: &Path, access: Access) -> Option<PathBuf> {
+        let walked = walk(path)?;
+        walked.real.to_str()?;
+        let is_foreign = |link: &&PathBuf| self.foreign.iter().any(|place| link.starts_with(place));
+        let foreign = walked.links.iter().find(is_foreign);
+        if let Some(link) = foreign.filter(|_| !self.is_granted(&walked.real, access)) {
+            let note = format!(
+                "`{}` is not granted: `{}` is a link in a folder that the server may write; name its target in the \
+                 profile if the server needs it",
+                walked.real.display(),
+                link.display()
+            );
+            if !self.notes.contains(&note) {
+                self.notes.push(note);
+            }
+            return None;
+        }
+        for link in walked.links {
+            self.link(link);
+        }
+        Some(walked.real)
+    }
+
+    /// Remembers a link, by its real place.
+    fn link(&mut self, link: PathBuf) {
+        let Ok(target) = link.canonicalize() else { return };
         let is_text = link.to_str().is_some() && target.to_str().is_some();
         let has_room = self.links.len() < MAX_ENTRIES / 2;
-        let link = lexical(link);
-        if is_text
-            && has_room
-            && link.is_absolute()
-            && !self.links.iter().any(|(known, _)| *known == link)
-        {
-            self.links.push((link, target.to_path_buf()));
+        if is_text && has_room && !self.links.iter().any(|(known, _)| *known == link) {
+            self.links.push((link, target));
         }
     }
+}
+
+/// The longest file of settings that is examined.
+const MAX_SETTINGS: u64 = 1 << 20;
+
+/// The text of a file, if it can be read as a whole.
+fn read_settings(path: &Path) -> Option<String> {
+    let mut text = String::new();
+    let file = File::open(path).ok().filter(|file| file.metadata().is_ok_and(|of| of.is_file()))?;
+    file.take(MAX_SETTINGS + 1).read_to_string(&mut text).ok()?;
+    (text.len() as u64 <= MAX_SETTINGS).then_some(text)
 }
 
 fn push(list: &mut Vec<PathBuf>, path: &Path) {
@@ -299,17 +368,4 @@ fn is_in(path: &Path, list: &[&str]) -> bool {
 
 fn is_below_any(path: &Path, list: &[&str]) -> bool {
     list.iter().any(|known| path.starts_with(known))
-}
-
-/// Resolves `..` without looking at the file system.
-fn lexical(path: &Path) -> PathBuf {
-    let mut plain = PathBuf::new();
-    for part in path.components() {
-        if part.as_os_str() == ".." {
-            plain.pop();
-        } else {
-            plain.push(part);
-        }
-    }
-    plain
 }

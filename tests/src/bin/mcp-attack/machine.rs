@@ -15,6 +15,7 @@ const SECRETS: &[&str] = &[
     ".bashrc",
     ".claude.json",
     ".config/gh/hosts.yml",
+    ".config/git/credentials",
     ".config/mcp/mcp.json",
     ".config/mcp/vault.json",
     ".docker/config.json",
@@ -54,7 +55,7 @@ impl Machine {
         let _ = fs::remove_dir_all(&root);
         let home = root.join("home");
         let machine = Self {
-            project: home.join("project"),
+            project: home.join("work/project"),
             outside: root.join("outside"),
             state: home.join(".local/state/mcp/sandbox/server"),
             canary: format!("loot-{:x}", number.wrapping_mul(0x9e37_79b9_7f4a_7c15)),
@@ -70,6 +71,9 @@ impl Machine {
         }
         for path in [
             machine.home.join(".npm/_npx/run.js"),
+            machine.home.join("Documents/deep/plain.txt"),
+            machine.project.join("data/deep/plain.txt"),
+            machine.outside.join("deep/plain.txt"),
             machine.home.join(".gitconfig"),
             machine.home.join(".local/bin/tool"),
         ] {

@@ -18,6 +18,7 @@ use crate::{
         config::{Config, NO_SERVERS},
         event_log::EventLog,
         places::Places,
+        sandbox::Shown,
     },
     terminal::{out::brief, server_state},
 };
@@ -239,6 +240,17 @@ pub(super) async fn live(app: &App) -> Result<Vec<Check>, Problem> {
     let names: Vec<String> = bridge.status().iter().map(|s| s.name.to_string()).collect();
     let took = app.settle(&bridge, &names).await?;
     let mut checks = Vec::new();
+    for server in app.config.servers() {
+        let Some(sandbox) = Shown::new(&app.config, &server) else { continue };
+        let lacks = sandbox.lacks();
+        if !lacks.is_empty() {
+            checks.push(Check::warning(
+                format!("server {}", server.name),
+                format!("its sandbox `{}` is not complete: {}", sandbox.word(), lacks.join("; ")),
+                "`\"required\": true` in its `sandbox` refuses such a start",
+            ));
+        }
+    }
     for status in bridge.status() {
         let what = format!("connection {}", status.name);
         let explained = bridge.explain(&status.name);

@@ -11,7 +11,10 @@ use std::{
 };
 
 use clap::ArgMatches;
-use mcp_bridge::{Bridge, Event, Events, FailureKind, ServerConfig};
+use mcp_bridge::{
+    Bridge, Event, Events, FailureKind, ServerConfig,
+    connect::{SandboxStatus, Sandboxes},
+};
 use mcp_gateway::Gateway;
 use mcp_safe::secrets::Redactor;
 #[cfg(unix)]
@@ -41,6 +44,7 @@ pub(super) struct Journal {
     /// Whether the user was told that the log cannot be written.
     has_complained: AtomicBool,
     redactor: Mutex<Redactor>,
+    sandboxes: Sandboxes,
     clients: AtomicUsize,
     next_client: AtomicU64,
     failures: Mutex<VecDeque<Failure>>,
@@ -72,6 +76,7 @@ impl Journal {
             log,
             has_complained: AtomicBool::new(false),
             redactor: Mutex::default(),
+            sandboxes: app.config.sandboxes.clone(),
             clients: AtomicUsize::new(0),
             next_client: AtomicU64::new(0),
             failures: Mutex::default(),
@@ -171,6 +176,11 @@ impl Journal {
             }
             Event::ServerConnected { server, tools, .. } => {
                 self.write(name, &format!("{server}, {tools} tools"));
+                // The launcher has written its report before the server's first message.
+                let start = self.sandboxes.last_start(server);
+                for lack in start.iter().flat_map(SandboxStatus::lacks) {
+                    self.write("sandbox.incomplete", &format!("{server}: {lack}"));
+                }
             }
             Event::ServerDisconnected { server } | Event::NeedsAuth { server } => {
                 self.write(name, server);

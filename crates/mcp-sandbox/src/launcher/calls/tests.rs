@@ -1,4 +1,6 @@
-//! Runs the filter on numbers and arguments, as the kernel does.
+//! Runs the filter on numbers and arguments, as the kernel does, and then in the kernel.
+
+use std::{process::Command, thread};
 
 use seccompiler::sock_filter;
 
@@ -41,7 +43,7 @@ fn judge(sockets: Sockets, arch: u32, call: i64, args: [u64; 2]) -> u32 {
     data[4..8].copy_from_slice(&arch.to_ne_bytes());
     data[16..24].copy_from_slice(&args[0].to_ne_bytes());
     data[24..32].copy_from_slice(&args[1].to_ne_bytes());
-    let verdicts = programs(sockets).unwrap().map(|program| run(&program, &data));
+    let verdicts = programs(sockets, libc::EPERM).unwrap().map(|program| run(&program, &data));
     // The kernel takes the strictest: a refusal with an error before a permission.
     verdicts.into_iter().find(|verdict| *verdict != ALLOW).unwrap_or(ALLOW)
 }
@@ -107,4 +109,53 @@ fn only_known_kinds_of_sockets_are_allowed() {
 fn programs_of_another_architecture_are_killed() {
     let i386 = 0x4000_0003;
     assert_eq!(judge(Sockets::default(), i386, 26, [0, 0]), KILL);
+}
+
+/// An error that no call returns by itself: the filter has refused it.
+const REFUSED: i32 = 3999;
+
+/// Calls with two arguments each, made by a process under the filter. Returns the error of each.
+fn errors(calls: Vec<[i64; 3]>) -> Vec<i32> {
+    // A filter holds for one thread, and for the processes that it starts.
+    let made = thread::spawn(move || {
+        restrict_with(Sockets::default(), REFUSED).unwrap();
+        let text = |call: &[i64; 3]| call.map(|number| number.to_string()).join(" ");
+        let script = "for (@ARGV) { my @c = map { $_ + 0 } split; $! = 0; syscall($c[0], $c[1], $c[2], 0, 0, 0, 0); \
+                      print $! + 0, qq(\n) }";
+        Command::new("perl").args(["-e", script]).args(calls.iter().map(text)).output().unwrap()
+    });
+    let output = made.join().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    String::from_utf8(output.stdout).unwrap().lines().map(|line| line.parse().unwrap()).collect()
+}
+
+#[test]
+fn kernel_refuses_every_call_of_the_list() {
+    let mut calls: Vec<[i64; 3]> = numbers(DENIED)
+        .chain(numbers(DENIED_NEW))
+        .chain(numbers(DENIED_HERE))
+        .map(|call| [call, 0, 0])
+        .collect();
+    #[cfg(target_arch = "x86_64")]
+    calls.extend(DENIED_X32.iter().map(|call| [call | X32, 0, 0]));
+    let flags =
+        NEW_NAMESPACES.iter().map(|flag| [libc::SYS_clone, i64::try_from(*flag).unwrap(), 0]);
+    calls.extend(flags);
+    calls.extend(
+        [TIOCSTI, TIOCLINUX].map(|call| [libc::SYS_ioctl, 0, i64::try_from(call).unwrap()]),
+    );
+    calls.extend([0, 3, 17, 31, 38, 40].map(|family| [libc::SYS_socket, family, 1]));
+    let found = errors(calls.clone());
+    assert_eq!(found.len(), calls.len());
+    for (call, error) in calls.iter().zip(found) {
+        assert_eq!(error, REFUSED, "{call:?}");
+    }
+}
+
+#[test]
+fn kernel_allows_other_calls() {
+    let pid = [libc::SYS_getppid, 0, 0];
+    let unix = [libc::SYS_socket, i64::from(AF_UNIX), 1];
+    let size = [libc::SYS_ioctl, 0, 0x5413];
+    assert!(!errors(vec![pid, unix, size]).contains(&REFUSED));
 }

@@ -66,7 +66,6 @@ pub(super) fn steps(rules: &Rules, caches: &[(PathBuf, PathBuf)]) -> Vec<Step> {
     // Landlock judges neither connections to sockets nor changes of permissions, so that nothing is left to see.
     let other = roots().into_iter().chain(VARIABLE.iter().map(PathBuf::from));
     steps.extend(other.map(|path| empty(path, "size=1m,mode=0755")));
-    let covers: Vec<PathBuf> = steps.iter().map(|step| step.path.clone()).collect();
     if nix::unistd::geteuid().is_root() {
         let owned = OWNED_BY_ROOT.iter().map(Path::new).filter(|path| path.is_dir());
         steps.extend(owned.map(|path| Step::bind(path, path, true)));
@@ -80,6 +79,7 @@ pub(super) fn steps(rules: &Rules, caches: &[(PathBuf, PathBuf)]) -> Vec<Step> {
     for path in resolvers.chain(RUN.iter().map(Path::new).filter(|path| path.exists())) {
         steps.push(Step::bind(path, path, true));
     }
+    let covers = covers();
     let is_covered = |path: &Path| {
         path.starts_with(&rules.home) || covers.iter().any(|covered| path.starts_with(covered))
     };
@@ -93,28 +93,57 @@ pub(super) fn steps(rules: &Rules, caches: &[(PathBuf, PathBuf)]) -> Vec<Step> {
     for (cache, merged) in caches {
         steps.push(Step::bind(cache, merged, false));
     }
-    // A folder with protected parts is a mount itself: otherwise it could be moved away and replaced.
+    // A folder with guarded parts is a mount itself, and so is each folder on the way to one: otherwise it could be
+    // moved away and replaced, for this start or for the next one.
+    let guarded: Vec<&Path> = rules
+        .protect
+        .iter()
+        .chain(&rules.hide)
+        .map(PathBuf::as_path)
+        .filter(|path| path.exists())
+        .collect();
     for path in rules.write.iter().filter(|path| path.exists()) {
-        let has_protected = rules.protect.iter().any(|protected| protected.starts_with(path));
-        if is_covered(path) || has_protected {
+        let is_guarded = guarded.iter().any(|guarded| guarded.starts_with(path));
+        if is_covered(path) || is_guarded {
             steps.push(Step::bind(path, path, false));
         }
     }
-    let mut anchored = Vec::new();
-    for path in rules.protect.iter().filter(|path| path.exists()) {
-        let is_written_itself =
-            |parent: &&Path| rules.write.iter().any(|written| written == parent);
-        let parent = path.parent().filter(|parent| !is_written_itself(parent));
-        if let Some(parent) = parent.filter(|parent| !anchored.contains(parent)) {
-            anchored.push(parent);
-            steps.push(Step::bind(parent, parent, false));
+    let mut anchored: Vec<&Path> = Vec::new();
+    for path in &guarded {
+        let above = path.ancestors().skip(1).filter(|folder| is_written(folder));
+        for folder in above.filter(|folder| !rules.write.iter().any(|written| written == folder)) {
+            if !anchored.contains(&folder) {
+                anchored.push(folder);
+                steps.push(Step::bind(folder, folder, false));
+            }
         }
-        steps.push(Step::bind(path, path, true));
     }
+    let protected = rules.protect.iter().filter(|path| path.exists());
+    steps.extend(protected.map(|path| Step::bind(path, path, true)));
     steps.extend(rules.hide.iter().map(|path| Step { path: path.clone(), kind: Kind::Hidden }));
     // The sort is stable: at the same place a later step wins.
     steps.sort_by_key(|step| step.path.components().count());
     steps
+}
+
+/// The links to create: those in folders that were covered. Others are there already, and a link is never created in a
+/// folder of the user.
+pub(super) fn links(rules: &Rules) -> impl Iterator<Item = (&Path, &Path)> {
+    let covers = covers();
+    let is_covered = move |path: &Path| {
+        let is_private = path.starts_with(&rules.home) && !rules.shows_home();
+        is_private || covers.iter().any(|covered| path.starts_with(covered))
+    };
+    let is_created =
+        move |link: &Path| link.parent().is_some_and(is_covered.clone()) && !rules.names(link);
+    let links = rules.links.iter().filter(move |(link, _)| is_created(link));
+    links.map(|(link, target)| (link.as_path(), target.as_path()))
+}
+
+/// The folders that are covered, without the home.
+fn covers() -> Vec<PathBuf> {
+    let named = EMPTY.iter().map(|(path, _)| path).chain(VARIABLE).map(PathBuf::from);
+    named.chain(roots()).collect()
 }
 
 /// Folders of the root with content of users and services.
@@ -183,9 +212,43 @@ mod tests {
         assert!(place(&project) < place(&project.join(".git")));
         assert!(place(&project.join(".git")) < place(&project.join(".git/hooks")));
         assert!(place(Path::new("/users/u")) < place(Path::new("/users/u/.npm")));
+        assert!(steps.iter().all(|step| step.path != project.join(".git/hooks/x")));
         let hooks = &steps[place(&project.join(".git/hooks"))].kind;
         assert_eq!(*hooks, Kind::Bind { source: project.join(".git/hooks"), is_read_only: true });
         assert_eq!(steps[place(&project.join("secret"))].kind, Kind::Hidden);
+    }
+
+    #[test]
+    fn folders_above_guarded_parts_are_mounts_themselves() {
+        let folder = tempfile::tempdir().unwrap();
+        let config = folder.path().join("c");
+        std::fs::create_dir_all(config.join("git/deep")).unwrap();
+        std::fs::write(config.join("git/deep/credentials"), "").unwrap();
+        let rules = Rules {
+            write: vec![config.clone()],
+            protect: vec![],
+            hide: vec![config.join("git/deep/credentials")],
+            caches: vec![],
+            ..crate::rules::tests::rules()
+        };
+        let steps = steps(&rules, &[]);
+        for path in [config.clone(), config.join("git"), config.join("git/deep")] {
+            let kind = Kind::Bind { source: path.clone(), is_read_only: false };
+            assert!(steps.contains(&Step { path, kind }), "{steps:?}");
+        }
+    }
+
+    #[test]
+    fn links_are_created_in_covered_folders_only() {
+        let rules = Rules {
+            links: ["/users/u/.nvm", "/users/u/p/link", "/opt/link", "/tmp/link", "/etc/link"]
+                .map(|link| (link.into(), "/data".into()))
+                .to_vec(),
+            write: vec!["/users/u/p".into()],
+            ..crate::rules::tests::rules()
+        };
+        let created: Vec<_> = links(&rules).map(|(link, _)| link).collect();
+        assert_eq!(created, [Path::new("/users/u/.nvm"), Path::new("/tmp/link")]);
     }
 
     #[test]

@@ -1,13 +1,14 @@
 //! The log file of gateways: one line for each event, without secrets, of limited size.
 
 use std::{
-    fs::{self, File, OpenOptions},
+    fs,
     io::{self, Write as _},
     path::{Path, PathBuf},
     time::SystemTime,
 };
 
-use mcp_safe::fs::{Lock, private_folder};
+use mcp_audit::timestamp;
+use mcp_safe::fs::{Lock, open_private, private_folder};
 
 use crate::{host::places::Places, terminal::out::brief};
 
@@ -34,7 +35,7 @@ impl EventLog {
     /// When it cannot be written.
     pub(crate) fn open(path: PathBuf) -> io::Result<Self> {
         path.parent().map_or(Ok(()), private_folder)?;
-        append(&path)?;
+        open_private(&path, true)?;
         Ok(Self { path })
     }
 
@@ -47,25 +48,8 @@ impl EventLog {
         let (time, pid) = (timestamp(SystemTime::now()), std::process::id());
         let line = format!("{time} {pid} {event} {}", brief(text, LONGEST));
         // One write: lines of two processes do not mix.
-        append(&self.path)?.write_all(format!("{}\n", line.trim_end()).as_bytes())
+        open_private(&self.path, true)?.write_all(format!("{}\n", line.trim_end()).as_bytes())
     }
-}
-
-/// Opens a file at its end, for this user alone.
-fn append(path: &Path) -> io::Result<File> {
-    let mut options = OpenOptions::new();
-    options.create(true).append(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    let file = options.open(path)?;
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt as _;
-        if file.metadata()?.permissions().mode() & 0o777 != 0o600 {
-            file.set_permissions(fs::Permissions::from_mode(0o600))?;
-        }
-    }
-    Ok(file)
 }
 
 /// Renames a file that is too large. The one that was set aside before is replaced.
@@ -82,48 +66,9 @@ fn rotate(path: &Path, largest: u64) -> io::Result<()> {
     Ok(())
 }
 
-/// A moment as `2026-11-18T17:50:38.123Z`.
-fn timestamp(time: SystemTime) -> String {
-    let since = time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-    let (year, month, day) = date(since.as_secs() / 86_400);
-    let seconds = since.as_secs() % 86_400;
-    let (hours, minutes, seconds) = (seconds / 3_600, seconds / 60 % 60, seconds % 60);
-    let millis = since.subsec_millis();
-    format!("{year:04}-{month:02}-{day:02}T{hours:02}:{minutes:02}:{seconds:02}.{millis:03}Z")
-}
-
-/// Year, month and day of a count of days since 1970-01-01, by the algorithm of Howard Hinnant
-/// (<https://howardhinnant.github.io/date_algorithms.html#civil_from_days>): years begin in March.
-fn date(days: u64) -> (u64, u64, u64) {
-    let days = days + 719_468;
-    let (era, day_of_era) = (days / 146_097, days % 146_097);
-    let year_of_era =
-        (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let from_march = (5 * day_of_year + 2) / 153;
-    let day = day_of_year - (153 * from_march + 2) / 5 + 1;
-    let month = if from_march < 10 { from_march + 3 } else { from_march - 9 };
-    let year = year_of_era + era * 400 + u64::from(month <= 2);
-    (year, month, day)
-}
-
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use super::*;
-
-    #[test]
-    fn times_are_written_in_utc() {
-        for (millis, text) in [
-            (0, "1970-01-01T00:00:00.000Z"),
-            (951_782_400_000, "2000-02-29T00:00:00.000Z"),
-            (1_735_689_599_999, "2024-12-31T23:59:59.999Z"),
-            (1_795_024_238_123, "2026-11-18T17:50:38.123Z"),
-        ] {
-            assert_eq!(timestamp(SystemTime::UNIX_EPOCH + Duration::from_millis(millis)), text);
-        }
-    }
 
     #[test]
     fn an_event_is_one_line() {
@@ -144,7 +89,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("gateway.log");
         for text in ["first", "second", "third"] {
-            append(&path).unwrap().write_all(text.as_bytes()).unwrap();
+            open_private(&path, true).unwrap().write_all(text.as_bytes()).unwrap();
             rotate(&path, 4).unwrap();
         }
         assert!(!path.exists());

@@ -1,5 +1,13 @@
 //! A tamper-evident audit log: one JSON line per action of an MCP host, chained by keyed hashes.
 //!
+//! ```text
+//!  mcp-cli · your host
+//!     │  Record, for each action
+//!  mcp-audit    AuditLog::append → audit.jsonl, audit-<first line>.jsonl, audit.head
+//!     │         verify → findings
+//!  mcp-safe     private files
+//! ```
+//!
 //! - [`Record`] describes one action: a call, a resource, a prompt, a login, an approval, a start or a stop. An
 //!   [`Auditor`] receives records, at once and in order.
 //! - [`AuditLog`] appends records to private files, which several processes may share, and rotates them.

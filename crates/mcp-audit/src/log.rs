@@ -26,12 +26,12 @@ pub struct LogOptions {
     /// How many files that were set aside are kept. Default: 16.
     pub max_files: usize,
     /// Whether arguments and results are recorded as text, up to 64 KiB each. Default: no, only length and keyed hash.
-    pub payloads: bool,
+    pub contents: bool,
 }
 
 impl Default for LogOptions {
     fn default() -> Self {
-        Self { max_bytes: 16 << 20, max_files: 16, payloads: false }
+        Self { max_bytes: 16 << 20, max_files: 16, contents: false }
     }
 }
 
@@ -50,10 +50,10 @@ impl LogOptions {
         self
     }
 
-    /// Sets [`payloads`](Self::payloads).
+    /// Sets [`contents`](Self::contents).
     #[must_use]
-    pub fn with_payloads(mut self, payloads: bool) -> Self {
-        self.payloads = payloads;
+    pub fn with_contents(mut self, contents: bool) -> Self {
+        self.contents = contents;
         self
     }
 }
@@ -199,7 +199,7 @@ impl Writer<'_> {
             return Err(io::Error::other("the log is not open"));
         };
         let mut last = open.last;
-        let body = record.body(last.seq + 1, key, options.payloads);
+        let body = record.body(last.seq + 1, key, options.contents);
         let mut line = last.append(key, &body);
         line.push('\n');
         let line_length = u64::try_from(line.len()).unwrap_or(u64::MAX);

@@ -218,13 +218,13 @@ impl<'a> Record<'a> {
 
     /// The text of line number `seq` up to the seal.
     #[cfg(feature = "log")]
-    pub(crate) fn body(&self, seq: u64, key: &AuditKey, payloads: bool) -> String {
+    pub(crate) fn body(&self, seq: u64, key: &AuditKey, contents: bool) -> String {
         let mut body = format!(r#"{{"seq":{seq},{}"#, self.members);
         for (name, payload) in [("arguments", self.arguments), ("result", self.result)] {
             let Some(payload) = payload else { continue };
             let (length, hash) = (payload.len(), hex(&key.of_payload(payload)));
             let _ = write!(body, r#","{name}":{{"bytes":{length},"hash":"{hash}""#);
-            if payloads {
+            if contents {
                 let kept = &payload[..payload.len().min(LONGEST_PAYLOAD)];
                 let _ = write!(body, r#","text":{}"#, quoted(&String::from_utf8_lossy(kept)));
             }

@@ -10,6 +10,7 @@ pub(crate) mod offered;
 mod offers;
 mod open;
 mod publication;
+mod record;
 mod router;
 mod supervisor;
 
@@ -19,10 +20,10 @@ use std::{
         Arc, Mutex, MutexGuard, Weak,
         atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering},
     },
-    time::{Duration, SystemTime},
+    time::Duration,
 };
 
-use mcp_audit::{Kind, Record};
+use mcp_audit::Kind;
 use mcp_client::{CallError, Client, Delivery, ServerProfile, types::Prompt};
 use mcp_config::ServerConfig;
 use mcp_tool::CallContext;
@@ -412,15 +413,6 @@ impl Server {
             self.record(Kind::ServerStop);
             client.close().await;
         }
-    }
-
-    /// Records the start or the end of a connection.
-    fn record(&self, kind: Kind) {
-        let Some(hub) = self.hub.upgrade() else { return };
-        let fingerprint = &*self.binding.key;
-        hub.bus.audit(|| {
-            Record::new(kind, SystemTime::now()).with_server(&self.name, Some(fingerprint))
-        });
     }
 
     pub(crate) fn show(&self, life: &Lifecycle) {

@@ -54,7 +54,7 @@ fn call(tool: &str) -> Record<'static> {
 }
 
 #[test]
-fn line_has_every_member_and_no_payload() {
+fn line_has_every_member_and_no_contents() {
     let fixture = Fixture::new();
     let record = Record::new(Kind::Call, SystemTime::UNIX_EPOCH)
         .with_client("a client")
@@ -100,9 +100,9 @@ fn line_has_every_member_and_no_payload() {
 }
 
 #[test]
-fn payloads_are_written_only_on_request() {
+fn contents_are_written_only_on_request() {
     let fixture = Fixture::new();
-    let log = fixture.open(LogOptions::default().with_payloads(true));
+    let log = fixture.open(LogOptions::default().with_contents(true));
     log.append(&call("a").with_arguments(b"{\"a\":1}").with_result(&vec![b'x'; 100_000])).unwrap();
     let line: serde_json::Value = serde_json::from_str(&fixture.lines()[0]).unwrap();
     assert_eq!(line["arguments"]["text"], "{\"a\":1}");
@@ -111,7 +111,7 @@ fn payloads_are_written_only_on_request() {
 }
 
 #[test]
-fn equal_payloads_have_equal_hashes_under_one_key_only() {
+fn equal_contents_have_equal_hashes_under_one_key_only() {
     let hash = |fixture: &Fixture| {
         fixture.open(LogOptions::default()).append(&call("a").with_arguments(b"{}")).unwrap();
         let line: serde_json::Value =

@@ -34,7 +34,7 @@ pub(super) fn command() -> Command {
             "Show or verify the audit log of gateways: one line for each call, resource, prompt, login, approval, \
              decision, and start or stop of a server. Lines are chained by hashes with a key from the secret store; \
              `verify` finds changed, removed and reordered lines. Arguments and results are recorded as hashes, \
-             unless the gateway runs with `--audit-payloads`.",
+             unless the gateway runs with `--audit-contents`.",
         )
         .subcommand_required(true)
         .after_help("Examples:\n  mcp audit verify\n  mcp audit show --of github --decision deny")

@@ -1,6 +1,6 @@
 //! `mcp get` and `mcp explain`: show where a server is configured, its state, and the cause of a failure.
 
-use std::ffi::OsString;
+use std::{ffi::OsString, io};
 
 use clap::{Arg, ArgMatches, Command};
 use mcp_bridge::{Bridge, ServerStatus, report::Quarantined};
@@ -93,11 +93,7 @@ pub(super) async fn run(app: &App, matches: &ArgMatches) -> Done {
     let profile = bridge.profile(name).filter(|_| is_asked);
     let withheld = app.config.resolution.get(name).filter(|_| down.is_some());
     let withheld = withheld.map(withheld_from).unwrap_or_default();
-    let sandbox = app.config.resolution.get(name).and_then(|candidate| {
-        let mut config = candidate.entry.config.clone();
-        config.trust = candidate.is_trusted();
-        Shown::new(&app.config, &config)
-    });
+    let sandbox = sandbox_of(app, name);
     if app.out.json {
         let one = |tool: &Quarantined| json!({"tool": tool.tool, "reason": tool.reason});
         let quarantined: Vec<Value> = quarantined.iter().map(one).collect();
@@ -136,13 +132,7 @@ pub(super) async fn run(app: &App, matches: &ArgMatches) -> Done {
                 titled("next:", &next)?;
             }
         }
-        let mut lines = sandbox.iter().flat_map(Shown::lines);
-        if let Some(first) = lines.next() {
-            app.out.line(Paint::Bold.of("sandbox:").then(format!(" {first}")))?;
-        }
-        for line in lines {
-            app.out.line(format!("  {}", brief(&line, 400)))?;
-        }
+        print_sandbox(app, sandbox.as_ref())?;
         for line in profile.iter().flat_map(|profile| profile_lines(&bridge, name, profile)) {
             app.out.line(line)?;
         }
@@ -154,6 +144,25 @@ pub(super) async fn run(app: &App, matches: &ArgMatches) -> Done {
         }
     }
     Ok(down.map_or(Exit::Done, |problem| problem.exit))
+}
+
+/// The sandbox that a server starts in.
+fn sandbox_of(app: &App, name: &str) -> Option<Shown> {
+    let candidate = app.config.resolution.get(name)?;
+    let mut config = candidate.entry.config.clone();
+    config.trust = candidate.is_trusted();
+    Shown::new(&app.config, &config)
+}
+
+fn print_sandbox(app: &App, sandbox: Option<&Shown>) -> io::Result<()> {
+    let mut lines = sandbox.into_iter().flat_map(Shown::lines);
+    if let Some(first) = lines.next() {
+        app.out.line(Paint::Bold.of("sandbox:").then(format!(" {first}")))?;
+    }
+    for line in lines {
+        app.out.line(format!("  {}", brief(&line, 400)))?;
+    }
+    Ok(())
 }
 
 /// Whether `--timeout` ended the wait for a server that is still starting.

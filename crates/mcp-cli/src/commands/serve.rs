@@ -57,7 +57,7 @@ pub(super) fn command() -> Command {
         .args(rules::arguments())
         .arg(flag("share", "Share local servers with `mcp call` and other commands: run as the background host, or use it"))
         .arg(flag("no-audit", "Keep no audit log; `mcp audit show` prints it"))
-        .arg(flag("audit-payloads", "Record arguments and results in the audit log, not only their hashes"))
+        .arg(flag("audit-contents", "Record arguments and results in the audit log, not only their hashes"))
         .arg(flag("no-log", "Keep no log file; `mcp doctor` shows where it is"))
         .arg(flag("trust-host", "Let the connecting agent ask its user"))
         .arg(flag("allow-sampling", "Let servers that are not trusted use the client's model"))

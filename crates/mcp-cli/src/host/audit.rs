@@ -79,7 +79,7 @@ impl Audit {
     ///
     /// # Errors
     /// When there is no place for it, or the secret store or the files cannot be used.
-    pub(crate) async fn open(app: &App, payloads: bool) -> Result<Arc<Self>, Problem> {
+    pub(crate) async fn open(app: &App, contents: bool) -> Result<Arc<Self>, Problem> {
         let folder = folder(&app.config.places)
             .ok_or_else(|| Problem::new(Exit::Failed, "there is no folder for state"))?;
         let store = app.logins.vault().store().clone();
@@ -96,16 +96,15 @@ impl Audit {
             .and_then(|lock| lock)
             .map_err(failed)?;
         let known = Sealing::load(&*store).await.map_err(|error| sealed(&error))?;
-        let sealing = match known {
-            Some(known) => known,
-            None => {
-                let new = Sealing { key: AuditKey::generate().map_err(failed)?, checkpoint: None };
-                new.store(&*store).await.map_err(|error| sealed(&error))?;
-                new
-            }
+        let sealing = if let Some(known) = known {
+            known
+        } else {
+            let new = Sealing { key: AuditKey::generate().map_err(failed)?, checkpoint: None };
+            new.store(&*store).await.map_err(|error| sealed(&error))?;
+            new
         };
         drop(lock);
-        let options = LogOptions::default().with_payloads(payloads);
+        let options = LogOptions::default().with_contents(contents);
         let log = AuditLog::open(&folder, sealing.key.clone(), options).map_err(failed)?;
         let has_complained = AtomicBool::new(false);
         let audit = Self { log, key: sealing.key, store, out: app.out, has_complained };

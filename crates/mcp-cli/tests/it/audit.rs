@@ -109,13 +109,13 @@ fn killed_gateway_loses_no_call_that_was_answered() {
 }
 
 #[test]
-fn log_can_be_switched_off_or_hold_payloads() {
+fn log_can_be_switched_off_or_hold_contents() {
     let machine = machine();
     call_once(&machine, &["--no-audit"]);
     assert!(!machine.home().join(LOG).exists());
     let absent = machine.run(["audit", "verify"]);
     assert_eq!(absent.code, 4, "{}", absent.stderr);
-    call_once(&machine, &["--audit-payloads"]);
+    call_once(&machine, &["--audit-contents"]);
     assert!(machine.read(LOG).contains("1969-07-20"));
 }
 

@@ -23,7 +23,7 @@ for line in sys.stdin:
 "#;
 
 /// A machine with a key in its home, a file in its project, and a server with these members in its entry.
-fn machine(members: Value) -> Machine {
+fn machine(members: &Value) -> Machine {
     let machine = Machine::new();
     machine.write(".ssh/id", "canary");
     machine.write("project/readme", "of the project");
@@ -49,7 +49,7 @@ fn sandbox(machine: &Machine) -> Value {
 
 #[test]
 fn untrusted_server_reads_the_project_and_not_the_home() {
-    let machine = machine(json!({}));
+    let machine = machine(&json!({}));
     assert!(read(&machine, "project/readme").contains("of the project"));
     assert!(read(&machine, ".ssh/id").contains("refused"));
     assert_eq!(sandbox(&machine)["profile"], "standard");
@@ -60,7 +60,7 @@ fn untrusted_server_reads_the_project_and_not_the_home() {
 #[test]
 fn trusted_server_and_one_that_is_off_read_the_home() {
     for members in [json!({"trust": true}), json!({"sandbox": "off"})] {
-        let machine = machine(members);
+        let machine = machine(&members);
         assert!(read(&machine, ".ssh/id").contains("canary"));
         assert_eq!(sandbox(&machine)["profile"], "off");
     }
@@ -68,7 +68,7 @@ fn trusted_server_and_one_that_is_off_read_the_home() {
 
 #[test]
 fn explanation_names_restrictions_and_paths_that_were_not_granted() {
-    let machine = machine(json!({"sandbox": {"read": ["~/missing"]}}));
+    let machine = machine(&json!({"sandbox": {"read": ["~/missing"]}}));
     let shown = machine.run(["explain", "reader"]).stdout;
     assert!(shown.contains("sandbox: standard (adjusted)"), "{shown}");
     assert!(shown.contains("restricted: ") && shown.contains("files"), "{shown}");
@@ -80,7 +80,7 @@ fn explanation_names_restrictions_and_paths_that_were_not_granted() {
 
 #[test]
 fn minimum_of_a_file_holds_against_entries() {
-    let machine = machine(json!({"trust": true, "sandbox": {"read": ["~/.ssh"]}}));
+    let machine = machine(&json!({"trust": true, "sandbox": {"read": ["~/.ssh"]}}));
     assert!(read(&machine, ".ssh/id").contains("canary"));
     let file = machine.read(".config/mcp/mcp.json");
     let mut file: Value = serde_json::from_str(&file).unwrap();

@@ -12,7 +12,7 @@ pub(super) async fn begin(app: &App, matches: &ArgMatches) -> Option<Arc<Audit>>
     if matches.get_flag("no-audit") {
         return None;
     }
-    match Audit::open(app, matches.get_flag("audit-payloads")).await {
+    match Audit::open(app, matches.get_flag("audit-contents")).await {
         Ok(audit) => {
             let version = concat!("mcp ", env!("CARGO_PKG_VERSION"));
             let start = Record::new(Kind::HostStart, SystemTime::now()).with_reason(version);

@@ -51,6 +51,7 @@ const BUDGETS: &[Budget] = &[
             "mcp-client",
             "mcp-tool",
             "mcp-providers",
+            "mcp-audit",
             "mcp-auth",
             "mcp-config",
             "mcp-search",
@@ -62,7 +63,7 @@ const BUDGETS: &[Budget] = &[
             "mcp-host",
         ],
         features: Features::All,
-        at_most: 241,
+        at_most: 240,
     },
 ];
 

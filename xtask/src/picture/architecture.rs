@@ -22,6 +22,7 @@ const CAPTIONS: &[(&str, &str)] = &[
     ("mcp-search", "finding tools"),
     ("mcp-types", "the protocol's objects"),
     ("mcp-sandbox", "restricted processes"),
+    ("mcp-audit", "a sealed log"),
     ("mcp-safe", "foreign text, secrets, files"),
     ("mcp-schema", "JSON Schema checks"),
     ("mcp-jsonrpc", "messages and framing"),

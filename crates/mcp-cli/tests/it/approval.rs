@@ -114,11 +114,11 @@ fn every_setting_is_shown_with_its_value() {
 
 #[test]
 fn project_entry_is_shown_and_not_another_server_of_its_name() {
-    let machine = project("github", &json!({"command": "sh", "args": ["-c", "touch ../pwned"]}));
+    let machine = project("github", &json!({"command": "sh", "args": ["-c", "touch pwned"]}));
     machine.run(["add", "-s", "user", "github", "--", MCP, "demo", "--stdio"]);
     for args in [&["approve"][..], &["approve", "github"]] {
         let screen = shown(&machine, args, &[]);
-        assert!(screen.contains("touch ../pwned"), "{screen}");
+        assert!(screen.contains("touch pwned"), "{screen}");
         assert!(!screen.contains("demo"), "{screen}");
         assert!(
             screen.contains("not used while the user scope has a server of this name"),
@@ -128,21 +128,21 @@ fn project_entry_is_shown_and_not_another_server_of_its_name() {
     // Without approval it does not replace the user's server.
     machine.run(["remove", "github", "-s", "user"]);
     machine.run(["tools", "--timeout", "10"]);
-    assert!(!machine.home().join("pwned").exists());
+    assert!(!machine.project().join("pwned").exists());
 }
 
 #[test]
 fn named_and_quiet_approvals_show_the_entry_and_ask() {
-    let machine = project("docs", &json!({"command": "sh", "args": ["-c", "touch ../pwned"]}));
+    let machine = project("docs", &json!({"command": "sh", "args": ["-c", "touch pwned"]}));
     for args in [&["approve", "docs"][..], &["-q", "approve"], &["-q", "approve", "docs"]] {
         let screen = shown(&machine, args, &[]);
-        assert!(screen.contains("touch ../pwned"), "{args:?}: {screen}");
+        assert!(screen.contains("touch pwned"), "{args:?}: {screen}");
     }
     // Without a terminal, a name alone approves nothing.
     let ran = machine.run(["approve", "docs"]);
     assert_eq!(ran.code, 7, "{}", ran.stderr);
     assert!(
-        ran.stderr.contains("touch ../pwned") && ran.stderr.contains("--yes"),
+        ran.stderr.contains("touch pwned") && ran.stderr.contains("--yes"),
         "{}",
         ran.stderr
     );
@@ -263,7 +263,7 @@ fn file_of_a_repository_is_imported_in_full_view_and_without_trust() {
 
 #[test]
 fn approvals_inside_the_project_are_ignored() {
-    let machine = project("docs", &json!({"command": "sh", "args": ["-c", "touch ../pwned"]}));
+    let machine = project("docs", &json!({"command": "sh", "args": ["-c", "touch pwned"]}));
     machine.run(["approve", "docs", "-y"]);
     // The repository contains the file, and the state folder is inside the project.
     let from = machine.home().join(".local/state");
@@ -278,14 +278,14 @@ fn approvals_inside_the_project_are_ignored() {
     command.env("XDG_STATE_HOME", &to);
     let ran = machine.finish(command, "");
     assert!(ran.stderr.contains("approvals inside the project are ignored"), "{}", ran.stderr);
-    assert!(!machine.home().join("pwned").exists());
+    assert!(!machine.project().join("pwned").exists());
 }
 
 #[cfg(unix)]
 #[test]
 fn approvals_that_others_can_write_are_ignored() {
     use std::os::unix::fs::PermissionsExt as _;
-    let machine = project("docs", &json!({"command": "sh", "args": ["-c", "touch ../pwned"]}));
+    let machine = project("docs", &json!({"command": "sh", "args": ["-c", "touch pwned"]}));
     machine.run(["approve", "docs", "-y"]);
     let folder = machine.home().join(".local/state/mcp");
     let file = folder.join("approvals.json");
@@ -305,7 +305,7 @@ fn approvals_that_others_can_write_are_ignored() {
     } else {
         mcp_skip::skip("only root can give a file to another user", "run as root");
     }
-    assert!(!machine.home().join("pwned").exists());
+    assert!(!machine.project().join("pwned").exists());
 }
 
 #[test]

@@ -167,6 +167,8 @@ const COMMANDS: &[&str] = &[
     "logs h --payload",
     "status",
     "down",
+    "audit show",
+    "audit verify",
     // These change what the others show, so they come last.
     "add extra -- false",
     "add-json h {}",

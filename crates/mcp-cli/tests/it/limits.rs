@@ -78,6 +78,7 @@ const NO_CONTACT: &[&str] = &[
     "add",
     "add-json",
     "approve",
+    "audit",
     "auth",
     "completions",
     "demo",

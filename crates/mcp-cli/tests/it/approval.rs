@@ -141,11 +141,7 @@ fn named_and_quiet_approvals_show_the_entry_and_ask() {
     // Without a terminal, a name alone approves nothing.
     let ran = machine.run(["approve", "docs"]);
     assert_eq!(ran.code, 7, "{}", ran.stderr);
-    assert!(
-        ran.stderr.contains("touch pwned") && ran.stderr.contains("--yes"),
-        "{}",
-        ran.stderr
-    );
+    assert!(ran.stderr.contains("touch pwned") && ran.stderr.contains("--yes"), "{}", ran.stderr);
     assert_eq!(state(&machine, "docs"), "unapproved");
     let mut session = Session::start(&machine, &["approve", "docs"], &[]);
     session.expect("approve docs? [y/N] ");

@@ -45,8 +45,15 @@ struct Locked {
 }
 
 /// The kits that `cargo xtask test` uses.
-pub(crate) const TEST_KITS: &[Kit] =
-    &[NODE_SERVERS, PYTHON_SERVERS, PYTHON_WEBSOCKET, NODE_OIDC, NODE_CLIENTS, PROVIDER_TYPES];
+pub(crate) const TEST_KITS: &[Kit] = &[
+    NODE_SERVERS,
+    PYTHON_SERVERS,
+    PYTHON_FASTMCP,
+    PYTHON_WEBSOCKET,
+    NODE_OIDC,
+    NODE_CLIENTS,
+    PROVIDER_TYPES,
+];
 
 /// The kits that `cargo xtask conformance` uses: the servers of the matrix.
 pub(crate) const MATRIX_KITS: &[Kit] =

@@ -43,6 +43,7 @@
 //! | [`client`] | a typed client for one server, without a bridge; elicitation and other requests of servers | |
 //! | [`transport`] | links: stdio, HTTP, SSE, WebSocket, byte streams, in process | |
 //! | [`jsonrpc`] | messages, for authors of transports | |
+//! | [`audit`] | records of every action; with the feature, a log that shows changed and removed lines | `audit` |
 //! | `auth` | logins and credentials | `auth` |
 //! | `serve` | MCP servers: tools as a server, many servers behind one | `serve`, `gateway` |
 //! | `testing` | a scripted server, a bridge over one server, cassettes, faults | `testing` |
@@ -64,6 +65,7 @@ pub mod testing;
 pub mod tools;
 pub mod trust;
 
+pub use mcp_audit as audit;
 pub use mcp_bridge::{
     Approval, ApprovalRequest, Bridge, BridgeOptions, Conversation, ConversationOptions, Event,
     ServerConfig, ServerState, ServerStatus, Snapshot,

@@ -1,8 +1,16 @@
 //! Local servers in sandboxes: profiles by trust and by entry, and what commands show of them.
 
+use std::{
+    fs,
+    time::{Duration, Instant},
+};
+
 use serde_json::{Value, json};
 
-use crate::support::Machine;
+use crate::{
+    support::{MCP, Machine},
+    wire::Gateway,
+};
 
 /// A server that reads a file: its only tool is `read`.
 const READER: &str = r#"
@@ -88,4 +96,52 @@ fn minimum_of_a_file_holds_against_entries() {
     machine.write(".config/mcp/mcp.json", &file.to_string());
     assert!(read(&machine, ".ssh/id").contains("refused"));
     assert_eq!(sandbox(&machine)["profile"], json!({"profile": "standard", "required": true}));
+}
+
+/// An update replaces the file of a running gateway, which is also the launcher of its servers.
+#[test]
+#[cfg(target_os = "linux")]
+fn gateway_restarts_servers_after_its_file_was_replaced() {
+    let machine = Machine::new();
+    let own = machine.write("bin/mcp", "");
+    let server = machine.write("bin/restarted-server", "");
+    for file in [&own, &server] {
+        fs::copy(MCP, file).unwrap();
+    }
+    let server = server.display().to_string();
+    let added = machine.run(["add", "-s", "user", "demo", "--", &server, "demo", "--stdio"]);
+    assert_eq!(added.code, 0, "{}", added.stderr);
+    let mut command = std::process::Command::new(&own);
+    machine.set_up(&mut command);
+    command.args(["serve", "--allow-tool", "*"]);
+    let mut gateway = Gateway::of(command, &json!({}));
+    let date = json!({"date": "1969-07-20"});
+    let is_called = |answer: &Value| answer.to_string().contains("is a Sunday");
+    assert!(is_called(&gateway.call("mcp__demo__weekday", &date)));
+
+    let new = machine.write("bin/mcp.new", "");
+    fs::copy(MCP, &new).unwrap();
+    fs::rename(&new, &own).unwrap();
+    let running = processes_of(&server);
+    assert!(!running.is_empty());
+    for pid in running {
+        let _ = nix::sys::signal::kill(pid, nix::sys::signal::Signal::SIGKILL);
+    }
+    let begun = Instant::now();
+    while !is_called(&gateway.call("mcp__demo__weekday", &date)) {
+        assert!(begun.elapsed() < Duration::from_secs(60), "the server was not started again");
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    gateway.end();
+}
+
+/// The processes with this program in their command line.
+#[cfg(target_os = "linux")]
+fn processes_of(program: &str) -> Vec<nix::unistd::Pid> {
+    let pids = fs::read_dir("/proc").unwrap().filter_map(|entry| {
+        let pid = entry.ok()?.file_name().to_str()?.parse::<i32>().ok()?;
+        let line = fs::read(format!("/proc/{pid}/cmdline")).ok()?;
+        line.split(|byte| *byte == 0).any(|word| word == program.as_bytes()).then_some(pid)
+    });
+    pids.map(nix::unistd::Pid::from_raw).collect()
 }

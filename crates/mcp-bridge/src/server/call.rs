@@ -327,8 +327,11 @@ impl TimeLimit {
         Self { began: Instant::now(), limit }
     }
 
+    /// The rest, rounded up to whole milliseconds, because messages show it.
     fn left(&self) -> Duration {
-        self.limit.saturating_sub(self.began.elapsed())
+        let left = self.limit.saturating_sub(self.began.elapsed());
+        let millis = left.as_nanos().div_ceil(1_000_000);
+        Duration::from_millis(u64::try_from(millis).unwrap_or(u64::MAX))
     }
 }
 

@@ -21,6 +21,7 @@ use mcp_types::{
     BoxFuture, ClientCapabilities, CreateMessageRequest, CreateMessageResult, ElicitRequest,
     ElicitResult, Handler, LogLevel, ProtocolVersion, Root,
     events::{Refusal, ServerEvent},
+    meta,
 };
 use tokio::sync::oneshot;
 
@@ -29,10 +30,7 @@ use self::{
     ask::{Ask, offers, read_elicited},
     inbox::{Report, ReportSender, Step},
 };
-use crate::{
-    error::{ClientNeed, ServeError},
-    request::PREFIX,
-};
+use crate::error::{ClientNeed, ServeError};
 
 /// One request of a client while it runs.
 ///
@@ -121,7 +119,7 @@ impl Call {
     pub(crate) fn foreign_meta(&self) -> Option<RawJson> {
         let mut foreign = ObjectWriter::new();
         for (name, value) in &self.0.about.meta {
-            if !name.starts_with(PREFIX) {
+            if !name.starts_with(meta::RESERVED_PREFIX) {
                 foreign.raw(name, value);
             }
         }

@@ -2,9 +2,7 @@
 
 use mcp_jsonrpc::RawJson;
 use mcp_tool::TraceParent;
-use mcp_types::{LogLevel, ProtocolVersion};
-
-pub(crate) const PREFIX: &str = "io.modelcontextprotocol/";
+use mcp_types::{LogLevel, ProtocolVersion, meta::RESERVED_PREFIX};
 
 /// The supported revisions without sessions.
 pub(crate) const MODERN: &[ProtocolVersion] = &[ProtocolVersion::V2026_07_28];
@@ -29,7 +27,7 @@ impl Meta {
         let mut meta = Self::default();
         for (key, value) in params.and_then(|p| p.get("_meta")).iter().flat_map(RawJson::members) {
             let text = || value.decode::<String>().ok();
-            match key.strip_prefix(PREFIX).unwrap_or(&key) {
+            match key.strip_prefix(RESERVED_PREFIX).unwrap_or(&key) {
                 "protocolVersion" => meta.version = text(),
                 "clientCapabilities" => {
                     meta.capabilities = Some(value).filter(RawJson::is_object);

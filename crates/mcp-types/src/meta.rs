@@ -4,6 +4,9 @@
 
 /// The member of params and results that carries the keys below.
 pub const META: &str = "_meta";
+/// The prefix of the keys that the protocol reserves:
+/// <https://modelcontextprotocol.io/specification/2025-11-25/basic#_meta>.
+pub const RESERVED_PREFIX: &str = "io.modelcontextprotocol/";
 /// The token by which progress notifications refer to their request:
 /// <https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/progress#progress-flow>.
 pub const PROGRESS_TOKEN: &str = "progressToken";

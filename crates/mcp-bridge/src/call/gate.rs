@@ -8,7 +8,7 @@ use std::{
 use futures_core::future::BoxFuture;
 use mcp_audit::{Kind, Record};
 use mcp_client::{Delivery, RawJson};
-use mcp_tool::{CallContext, Cancelled, FailureKind, Note, Tool, ToolOutcome, ToolSpec};
+use mcp_tool::{CallContext, Cancelled, Failure, FailureKind, Note, Tool, ToolOutcome, ToolSpec};
 use serde_json::Value;
 use tokio::time::Instant;
 use tracing::Instrument;
@@ -59,7 +59,7 @@ impl Given<'_> {
             about(record, spec, server, &self.caller, self.client_info.as_ref())
                 .with_decision(if is_denied { "deny" } else { "allow" }, None)
                 .with_outcome(end)
-                .with_delivery(delivery_name(delivery))
+                .with_delivery(Failure::delivery_name(delivery))
                 .with_duration(self.began.elapsed())
                 .with_arguments(self.arguments.as_bytes())
                 .with_result(result.as_bytes())
@@ -320,14 +320,6 @@ impl Gate {
             failure: outcome.failure_kind(),
             took,
         });
-    }
-}
-
-fn delivery_name(delivery: Delivery) -> &'static str {
-    match delivery {
-        Delivery::NotSent => "not_sent",
-        Delivery::Executed => "executed",
-        Delivery::Unknown => "unknown",
     }
 }
 

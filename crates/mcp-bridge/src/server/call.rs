@@ -10,7 +10,7 @@ use mcp_client::{
     rpc::{Failure, ShapeError},
 };
 use mcp_tool::{CallContext, FailureKind, Note, Tool, ToolOutcome, ToolSpec};
-use mcp_types::error_code;
+use mcp_types::{error_code, meta::RESERVED_PREFIX};
 use tokio::time::Instant;
 use tracing::Instrument;
 
@@ -19,9 +19,6 @@ use crate::{events::Event, lifecycle::Fact, options::Retry, output, sanitize::cl
 
 const TRACE_PARENT: &str = "traceparent";
 const TRACE_STATE: &str = "tracestate";
-/// The prefix of `_meta` keys that the protocol reserves.
-/// See <https://modelcontextprotocol.io/specification/2025-11-25/basic>.
-const RESERVED: &str = "io.modelcontextprotocol/";
 /// How often a queued call is sent again after its connection ended. A server may end every session at once.
 const MOST_RESENT: u32 = 3;
 
@@ -267,7 +264,7 @@ impl Server {
 /// The `_meta` members of a call: those of the context, and its trace context unchanged.
 fn meta(context: &CallContext) -> Result<Vec<(String, RawJson)>, ShapeError> {
     let own = context.meta.iter().flat_map(RawJson::members);
-    let mut meta: Vec<_> = own.filter(|(name, _)| !name.starts_with(RESERVED)).collect();
+    let mut meta: Vec<_> = own.filter(|(name, _)| !name.starts_with(RESERVED_PREFIX)).collect();
     let trace = [
         (TRACE_PARENT, context.trace_parent.map(|parent| parent.to_string())),
         (TRACE_STATE, context.trace_state.clone()),

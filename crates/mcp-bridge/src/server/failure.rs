@@ -7,6 +7,7 @@ use mcp_client::{
     diagnostics::{CloseReport, Diagnostics, ErrorClass, FailureCause},
 };
 use mcp_transport::ConnectError;
+use mcp_types::method;
 
 use crate::sanitize::clean;
 
@@ -82,7 +83,7 @@ impl FailureRecord {
         };
         let (cause, retry_after) = (error.cause(), error.retry_after());
         let diagnostics = Some(diagnostics);
-        let failure = Self::new("tools/list", class, &error.to_string());
+        let failure = Self::new(method::TOOLS_LIST, class, &error.to_string());
         Self { cause, retry_after, diagnostics, ..failure }
     }
 

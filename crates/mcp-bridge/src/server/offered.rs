@@ -5,6 +5,7 @@ use std::time::SystemTime;
 use mcp_audit::{Kind, Record};
 use mcp_client::{CallError, Client, RawJson, types::ReadResourceResult};
 use mcp_tool::{CallContext, Hints, Offer, Origin, ToolOutcome, ToolSpec};
+use mcp_types::method;
 use serde_json::{Value, json};
 
 use super::Server;
@@ -45,8 +46,8 @@ impl Server {
     /// The specification of an offer, for policies and approvers.
     pub(crate) fn offered(&self, offer: Offer) -> ToolSpec {
         let (name, description) = match &offer {
-            Offer::Resource { .. } => ("resources/read", "Reads a resource of the server."),
-            Offer::Prompt { .. } => ("prompts/get", "Gets a prompt of the server."),
+            Offer::Resource { .. } => (method::RESOURCES_READ, "Reads a resource of the server."),
+            Offer::Prompt { .. } => (method::PROMPTS_GET, "Gets a prompt of the server."),
             Offer::Login => ("login", "Logs the user in to the server."),
             _ => ("instructions", "Shows the server's instructions to the model."),
         };

@@ -141,7 +141,7 @@ async fn connect(
         }
         Err(_) => {
             let text = format!("listing its tools took longer than {} s", limit.as_secs());
-            let mut failure = FailureRecord::new("tools/list", ErrorClass::Transient, &text);
+            let mut failure = FailureRecord::new(method::TOOLS_LIST, ErrorClass::Transient, &text);
             failure.diagnostics = Some(client.diagnostics());
             client.close().await;
             return Err(failure);

@@ -5,6 +5,7 @@ mod rewrite;
 
 use std::collections::{BTreeSet, HashMap};
 
+use mcp_client::types::{meta, method};
 use mcp_jsonrpc::{
     ErrorObject, Message, Notification, ObjectWriter, RawJson, Request, RequestId, Response,
 };
@@ -78,7 +79,7 @@ impl Exchange {
             self.calls.remove(&id);
             let mut params = ObjectWriter::new();
             params.integer("requestId", id).string("reason", "the client is gone");
-            let note = Notification::new(CANCELLED, Some(params.finish()));
+            let note = Notification::new(method::CANCELLED, Some(params.finish()));
             out.push(Delivery::ToServer(Message::Notification(note)));
         }
         let asked: Vec<RequestId> = self
@@ -113,8 +114,8 @@ impl Exchange {
 
     fn request(&mut self, client: ClientId, request: Request) -> Vec<Delivery> {
         let kind = match &*request.method {
-            "initialize" => Kind::Initialize,
-            "server/discover" => Kind::Discover,
+            method::INITIALIZE => Kind::Initialize,
+            method::SERVER_DISCOVER => Kind::Discover,
             _ => Kind::Other,
         };
         let known = match kind {
@@ -140,10 +141,10 @@ impl Exchange {
 
     fn notification(&mut self, client: ClientId, mut note: Notification) -> Option<Delivery> {
         match &*note.method {
-            "notifications/initialized" if std::mem::replace(&mut self.is_settled, true) => {
+            method::INITIALIZED if std::mem::replace(&mut self.is_settled, true) => {
                 return None;
             }
-            CANCELLED => {
+            method::CANCELLED => {
                 let params = note.params.as_ref()?;
                 let theirs: RequestId = params.get("requestId")?.decode().ok()?;
                 let is_it = |call: &Call| call.client == client && call.id == theirs;
@@ -198,7 +199,7 @@ impl Exchange {
 
     /// Forwards a request of the server to the only client it can belong to.
     fn question(&mut self, request: Request) -> Vec<Delivery> {
-        if request.method == "ping" {
+        if request.method == method::PING {
             return vec![Delivery::ToServer(request.answer(Ok(RawJson::empty_object())))];
         }
         let busy = self.calls.values().filter(|call| call.kind == Kind::Other);
@@ -218,15 +219,16 @@ impl Exchange {
     }
 
     fn news(&mut self, mut note: Notification) -> Vec<Delivery> {
-        if note.method == "notifications/progress" {
+        if note.method == method::PROGRESS {
             let Some(params) = &note.params else { return Vec::new() };
-            let token = params.get("progressToken").and_then(|token| token.decode::<i64>().ok());
+            let token =
+                params.get(meta::PROGRESS_TOKEN).and_then(|token| token.decode::<i64>().ok());
             let call = token.and_then(|token| self.calls.get(&token));
             let Some((client, token)) = call.and_then(|c| Some((c.client, c.token.as_ref()?)))
             else {
                 return Vec::new();
             };
-            note.params = Some(with_member(params, "progressToken", token));
+            note.params = Some(with_member(params, meta::PROGRESS_TOKEN, token));
             return vec![Delivery::ToClient(client, Message::Notification(note))];
         }
         // A subscription belongs to the client that requested it, which knows it by another id:
@@ -239,7 +241,7 @@ impl Exchange {
             return vec![Delivery::ToClient(call.client, Message::Notification(note))];
         }
         // A server ends a subscription by cancelling its request.
-        if note.method == CANCELLED {
+        if note.method == method::CANCELLED {
             let Some(params) = &note.params else { return Vec::new() };
             let id = params.get("requestId").and_then(|id| id.decode::<i64>().ok());
             let Some(call) = id.and_then(|id| self.calls.remove(&id)) else { return Vec::new() };
@@ -253,8 +255,6 @@ impl Exchange {
             .collect()
     }
 }
-
-const CANCELLED: &str = "notifications/cancelled";
 
 fn refuse(id: RequestId, why: &str) -> Delivery {
     let outcome = Err(ErrorObject::new(ErrorObject::INTERNAL_ERROR, why));

@@ -8,6 +8,7 @@ use std::{
     time::{Duration, SystemTime},
 };
 
+use mcp_client::types::method;
 use mcp_jsonrpc::{Message, RequestId};
 use mcp_safe::secrets::Redactor;
 use mcp_server::http::Stream;
@@ -341,7 +342,7 @@ impl Pump {
             }
             _ => {}
         }
-        facts.calls += u64::from(sent && message.method() == Some("tools/call"));
+        facts.calls += u64::from(sent && message.method() == Some(method::TOOLS_CALL));
         if facts.messages.len() == REMEMBERED {
             facts.messages.pop_front();
         }
@@ -377,7 +378,13 @@ impl Pump {
 
 /// Whether a request is made for a user, rather than to learn what the server supports.
 fn is_call(method: &str) -> bool {
-    ["tools/call", "resources/read", "prompts/get", "completion/complete"].contains(&method)
+    matches!(
+        method,
+        method::TOOLS_CALL
+            | method::RESOURCES_READ
+            | method::PROMPTS_GET
+            | method::COMPLETION_COMPLETE
+    )
 }
 
 #[cfg(test)]
